@@ -1,0 +1,45 @@
+"""Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
+
+from sampled_metrics.corrections import CorrectedMetric, RankEstimate, Uncorrected
+from sampled_metrics.experiment import exact_evaluation, sampled_evaluation
+from sampled_metrics.metrics import (
+    AUC,
+    F1,
+    NDCG,
+    AveragePrecision,
+    Metric,
+    Precision,
+    Recall,
+    ReciprocalRank,
+)
+from sampled_metrics.movielens import Split, load_movielens_1m, read_split
+from sampled_metrics.ranking import Ranks, TiedRanks, exact_ranks
+from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
+from sampled_metrics.sampling import expected_metric, rank_distribution, sample_ranks
+
+__all__ = [
+    "AUC",
+    "F1",
+    "NDCG",
+    "AveragePrecision",
+    "CorrectedMetric",
+    "ItemKNN",
+    "MatrixFactorization",
+    "Metric",
+    "Precision",
+    "RankEstimate",
+    "Ranks",
+    "Recall",
+    "ReciprocalRank",
+    "Split",
+    "TiedRanks",
+    "Uncorrected",
+    "exact_evaluation",
+    "exact_ranks",
+    "expected_metric",
+    "load_movielens_1m",
+    "rank_distribution",
+    "read_split",
+    "sample_ranks",
+    "sampled_evaluation",
+]

@@ -1,0 +1,82 @@
+"""What a caller can get wrong, said clearly: one place for the checks that every module needs."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+LARGEST = 2**53
+"""The largest integer up to which a float64 tells every integer from the next."""
+
+
+def refuse(name: str, array: NDArray[np.generic], bad: NDArray[np.bool_], rule: str) -> NoReturn:
+    """Raise the error for the first entry of `array` that is `bad`."""
+    place = tuple(int(i) for i in np.argwhere(bad)[0])
+    where = f"{name}[{', '.join(map(str, place))}]" if place else name
+    raise ValueError(f"{where} is {array[place]}; {name} must be {rule}")
+
+
+def as_integers(
+    name: str,
+    values: ArrayLike,
+    low: int = 1,
+    high: IntArray | int = LARGEST,
+    high_name: str = "2**53",
+) -> IntArray:
+    """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is ragged; {name} must be one rectangular array") from error
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            fractional = ~(np.isfinite(array) & (array == np.floor(array)))
+        if fractional.any():
+            refuse(name, array, fractional, "whole")
+    elif array.dtype.kind not in "iu":
+        raise ValueError(f"{name} has dtype {array.dtype}; {name} must be whole numbers")
+    if (array < low).any():
+        refuse(name, array, array < low, f"at least {low}")
+    if (too_high := np.broadcast_to(array > high, array.shape)).any():
+        refuse(name, array, too_high, f"at most {high_name}")
+    return array.astype(np.int64)
+
+
+def as_integer(name: str, value: object, low: int = 1) -> int:
+    """Return `value` as an int, or say why it is not one whole number of at least `low`."""
+    array = as_integers(name, value, low)  # type: ignore[arg-type]
+    if array.ndim or not array.size:
+        raise ValueError(f"{name} is {value!r}; {name} must be one whole number")
+    return int(array)
+
+
+def one_or_one_each(name: str, values: ArrayLike, shape: tuple[int, ...], low: int) -> IntArray:
+    """Return `values` as integers of the given shape: one for all ranks, or one per rank."""
+    array = as_integers(name, values, low)
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has shape {array.shape}, ranks has shape {shape}; "
+            f"{name} must be one number or one per rank"
+        ) from error
+
+
+def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    """Return a Generator; insist on a seed, so that every draw can be repeated."""
+    if rng is None:
+        raise ValueError("rng is None; rng must be an integer seed or a numpy.random.Generator")
+    return np.random.default_rng(rng)
+
+
+def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Say which names are allowed if `value` is none of them."""
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}; {name} must be one of {', '.join(choices)}")

@@ -1,0 +1,482 @@
+"""From scores or lists to ranks: the door through which every ranking enters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from tqdm import tqdm
+
+from sampled_metrics._checks import (
+    FloatArray,
+    IntArray,
+    as_choice,
+    as_generator,
+    as_integer,
+    as_integers,
+    one_or_one_each,
+    refuse,
+)
+
+if TYPE_CHECKING:
+    from sampled_metrics.movielens import Split
+
+__all__ = ["Ranks", "Recommender", "TiedRanks", "exact_ranks"]
+
+TIE_RULES = ("optimistic", "pessimistic", "random")
+MAX_SCORES = 2**27  # in memory at once, unless a block size is given
+PIECE = 2**20  # ranks that a metric is called with at once
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Positions of the relevant items, for instances that may have several of them.
+
+    This is the paper's R(A, x) for every instance x of an evaluation.
+    Where each instance has exactly one relevant item, a plain integer array of ranks says the
+    same; every metric takes either.
+    Make one with :meth:`from_lists` or :meth:`from_recommendations`.
+
+    Parameters
+    ----------
+    values : ndarray of int64, shape (n_ranked,)
+        Ranks of the relevant items that were ranked, instance after instance, ascending within
+        each, in 1, 2, ...
+    offsets : ndarray of int64, shape (n_instances + 1,)
+        Instance x owns ``values[offsets[x]:offsets[x + 1]]``.
+    n_relevant : ndarray of int64, shape (n_instances,)
+        Number of relevant items of each instance, those that were not ranked included.
+    n_predicted : ndarray of int64, shape (n_instances,), optional
+        Length of each instance's list of recommendations; None where all items were ranked.
+    """
+
+    values: IntArray
+    offsets: IntArray
+    n_relevant: IntArray
+    n_predicted: IntArray | None = None
+
+    @classmethod
+    def from_lists(cls, ranks: Iterable[ArrayLike]) -> Ranks:
+        """Build from one list of ranks per instance: all its relevant items, in any order.
+
+        Parameters
+        ----------
+        ranks : iterable of sequences of int
+            For each instance, the distinct ranks (from 1) of all its relevant items.
+
+        Returns
+        -------
+        Ranks
+
+        Raises
+        ------
+        ValueError
+            If a rank is not a whole number of at least 1, or stands twice in one instance.
+
+        Examples
+        --------
+        >>> Ranks.from_lists([[5, 3], [1], []]).n_relevant
+        array([2, 1, 0])
+        """
+        rows = []
+        for x, row in enumerate(ranks):
+            rows.append(as_integers(f"ranks[{x}]", row))
+            if rows[x].ndim != 1:
+                raise ValueError(f"ranks[{x}] is {row!r}; each instance must be a list of ranks")
+        counts = np.array([row.size for row in rows], dtype=np.int64)
+        values = np.concatenate(rows) if rows else np.empty(0, dtype=np.int64)
+        instance = np.repeat(np.arange(len(rows)), counts)
+        order = np.lexsort((values, instance))
+        values = values[order]
+        repeated = np.flatnonzero((np.diff(values) == 0) & (np.diff(instance) == 0))
+        if repeated.size:
+            at = repeated[0]
+            raise ValueError(
+                f"ranks[{instance[at]}] holds rank {values[at]} twice; "
+                "two items cannot share one position"
+            )
+        return cls(values, _offsets(counts), counts)
+
+    @classmethod
+    def from_recommendations(
+        cls, predictions: Sequence[Iterable[object]], labels: Sequence[Iterable[object]]
+    ) -> Ranks:
+        """Build from lists of recommended items and the sets of items that were relevant.
+
+        Parameters
+        ----------
+        predictions : sequence of sequences, or array of shape (n_instances, length)
+            For each instance, the recommended items, best first.
+            Items are integers or strings.
+        labels : sequence of sequences or sets
+            For each instance, its relevant items, in any order.
+
+        Returns
+        -------
+        Ranks
+            A relevant item that was not recommended counts in ``n_relevant`` and has no rank.
+
+        Raises
+        ------
+        ValueError
+            If the two differ in length, or an instance names an item twice, or the items are
+            neither integers nor strings.
+
+        Examples
+        --------
+        >>> Ranks.from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).values
+        array([1, 2])
+        """
+        if len(predictions) != len(labels):
+            raise ValueError(
+                f"predictions has {len(predictions)} instances, labels has {len(labels)}; "
+                "they must have the same number"
+            )
+        predicted, n_predicted = _flatten("predictions", predictions, ordered=True)
+        relevant, n_relevant = _flatten("labels", labels, ordered=False)
+        if predicted.size and relevant.size and predicted.dtype.kind != relevant.dtype.kind:
+            raise ValueError(
+                f"predictions holds {predicted.dtype} items, labels holds {relevant.dtype}; "
+                "they must be of one kind"
+            )
+        # One integer per (instance, item): equal keys are the same item of the same instance.
+        _, codes = np.unique(np.concatenate([predicted, relevant]), return_inverse=True)
+        span = int(codes.max(initial=0)) + 1
+        instance = np.arange(len(n_predicted))
+        predicted_keys = np.repeat(instance, n_predicted) * span + codes[: predicted.size]
+        relevant_keys = np.repeat(instance, n_relevant) * span + codes[predicted.size :]
+        for name, keys, items in (
+            ("predictions", predicted_keys, predicted),
+            ("labels", relevant_keys, relevant),
+        ):
+            order = np.argsort(keys, kind="stable")
+            twice = order[1:][np.diff(keys[order]) == 0]
+            if twice.size:
+                at = twice.min()
+                raise ValueError(
+                    f"{name}[{keys[at] // span}] holds item {items[at]} twice; "
+                    "an item may stand once in a list"
+                )
+        hit = np.isin(predicted_keys, relevant_keys)
+        first = np.repeat(_offsets(n_predicted)[:-1], n_predicted)
+        n_hits = np.bincount(predicted_keys[hit] // span, minlength=len(n_predicted))
+        return cls(
+            (np.arange(predicted.size) - first + 1)[hit], _offsets(n_hits), n_relevant, n_predicted
+        )
+
+    @classmethod
+    def coerce(cls, ranks: Ranks | ArrayLike) -> Ranks:
+        """Return `ranks` as a Ranks: a plain array has one relevant item per entry."""
+        if isinstance(ranks, Ranks):
+            return ranks
+        values = as_integers("ranks", ranks).ravel()
+        return cls(values, np.arange(values.size + 1), np.ones(values.size, dtype=np.int64))
+
+    def __len__(self) -> int:
+        """Return the number of instances."""
+        return len(self.n_relevant)
+
+    @property
+    def n_ranked(self) -> IntArray:
+        """Number of relevant items of each instance that have a rank, shape (n_instances,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def order(self) -> IntArray:
+        """Place of each rank among its instance's: 1 for the best, shape (n_ranked,)."""
+        return np.arange(1, self.values.size + 1) - self.spread(self.offsets[:-1])
+
+    def spread(self, per_instance: IntArray) -> IntArray:
+        """Repeat a value per instance for each of its ranks, shape (n_ranked,)."""
+        return np.repeat(per_instance, self.n_ranked)
+
+    def total(self, per_rank: FloatArray) -> FloatArray:
+        """Sum a value per rank over each instance, shape (n_instances,)."""
+        if per_rank.size == len(self) and (self.n_ranked == 1).all():
+            return per_rank
+        # A trailing zero keeps reduceat's indices in range; instances without ranks are set after.
+        sums = (
+            np.add.reduceat(np.append(per_rank, 0.0), self.offsets[:-1]) if len(self) else per_rank
+        )
+        return np.where(self.n_ranked > 0, sums, 0.0)
+
+
+def _offsets(counts: IntArray) -> IntArray:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _flatten(
+    name: str, lists: Sequence[Iterable[object]], ordered: bool
+) -> tuple[NDArray[np.generic], IntArray]:
+    """Return all items in one flat array, and the length of each list."""
+    if isinstance(lists, np.ndarray) and lists.ndim == 2:
+        counts = np.full(len(lists), lists.shape[1], dtype=np.int64)
+        items = lists.ravel()
+    else:
+        for x, row in enumerate(lists):
+            if isinstance(row, str) or not isinstance(row, Iterable):
+                raise ValueError(f"{name}[{x}] is {row!r}; it must be a list of items")
+            if ordered and isinstance(row, Set):
+                raise ValueError(f"{name}[{x}] is a set; it must be a list, best item first")
+        flat = [item for row in lists for item in row]
+        if len({isinstance(item, str) for item in flat}) > 1:
+            raise ValueError(f"{name} mixes strings with other items; they must be of one kind")
+        counts = np.array([len(row) for row in lists], dtype=np.int64)  # type: ignore[arg-type]
+        try:
+            items = np.array(flat)
+        except ValueError:
+            items = np.empty((0, 0))
+        if items.ndim != 1:
+            raise ValueError(f"{name} is nested too deeply; each instance must be a list of items")
+    if not items.size or items.dtype.kind in "iu":
+        return items.astype(np.int64), counts
+    if items.dtype.kind == "U":
+        return items, counts
+    raise ValueError(f"{name} holds items of {items.dtype}; they must be integers or strings")
+
+
+class Recommender(Protocol):
+    """What ranking needs of a model: one row of scores per user."""
+
+    def scores(self, users: IntArray, /) -> NDArray[Any]:
+        """Return the scores of all items, shape (len(users), n_items)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TiedRanks:
+    """Ranks of held-out items among all candidates, before ties are broken.
+
+    Candidates with exactly the score of the held-out item can stand above or below it: it can
+    have any of the ranks ``best``, ..., ``best + n_tied``.
+
+    Parameters
+    ----------
+    best : array_like of int, shape (n_instances,)
+        The best possible rank: 1 + the number of candidates with a higher score.
+    n_tied : int or array_like of int, shape (n_instances,)
+        Number of other candidates with exactly the same score.
+    n_items : int or array_like of int, shape (n_instances,)
+        Number of candidates, the held-out item included.
+
+    Raises
+    ------
+    ValueError
+        If `best` is not flat, the others do not fit it, or the worst rank is above `n_items`.
+
+    Examples
+    --------
+    >>> ranks = TiedRanks(best=[1, 3], n_tied=[0, 1], n_items=[4, 4])
+    >>> ranks.break_ties("pessimistic")
+    array([1, 4])
+    """
+
+    best: IntArray
+    n_tied: IntArray
+    n_items: IntArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "best", as_integers("best", self.best))
+        if self.best.ndim != 1:
+            raise ValueError(f"best has shape {self.best.shape}; best must be a flat list of ranks")
+        for name, low in (("n_tied", 0), ("n_items", 1)):
+            given = one_or_one_each(name, getattr(self, name), self.best.shape, low)
+            object.__setattr__(self, name, given)
+        if (bad := self.best + self.n_tied > self.n_items).any():
+            refuse("best", self.best, bad, "at most n_items - n_tied")
+
+    def __len__(self) -> int:
+        """Return the number of instances."""
+        return len(self.best)
+
+    def break_ties(self, rule: str, rng: np.random.Generator | int | None = None) -> IntArray:
+        """Choose one of the possible ranks of each instance.
+
+        Parameters
+        ----------
+        rule : {"optimistic", "pessimistic", "random"}
+            The best possible rank, the worst, or one drawn uniformly.
+        rng : numpy.random.Generator or int, optional
+            Draws the random ranks; only "random" needs it.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_instances,)
+
+        Raises
+        ------
+        ValueError
+            If the rule is unknown, or random without an `rng`.
+
+        Examples
+        --------
+        >>> TiedRanks(best=[1], n_tied=[9], n_items=[10]).break_ties("random", rng=0)
+        array([9])
+        """
+        as_choice("rule", rule, TIE_RULES)
+        if rule == "optimistic":
+            return self.best.copy()
+        if rule == "pessimistic":
+            return self.best + self.n_tied
+        return self.best + as_generator(rng).integers(self.n_tied, endpoint=True)
+
+    def expected(self, metric: Callable[..., FloatArray]) -> FloatArray:
+        """Average a metric over all ways to break ties, each equally likely.
+
+        Parameters
+        ----------
+        metric : callable
+            A metric such as ``NDCG(k=10)``: called with an array of ranks and the equally long
+            array of numbers of items, it returns one value per rank.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_instances,)
+            The mean of the metric over the ranks ``best``, ..., ``best + n_tied``: exact, not
+            drawn.
+
+        Examples
+        --------
+        >>> TiedRanks(best=[1], n_tied=[1], n_items=[9]).expected(lambda rank, n_items: 1 / rank)
+        array([0.75])
+        """
+        # All possible ranks of all instances in one line, walked in pieces of bounded size.
+        ends = np.cumsum(self.n_tied + 1)
+        total = np.zeros(len(self))
+        for start in range(0, int(ends[-1]) if len(self) else 0, PIECE):
+            place = np.arange(start, min(start + PIECE, ends[-1]))
+            x = np.searchsorted(ends, place, side="right")
+            ranks = self.best[x] + self.n_tied[x] + 1 - (ends[x] - place)
+            total[x[0] : x[-1] + 1] += np.bincount(x - x[0], metric(ranks, n_items=self.n_items[x]))
+        return total / (self.n_tied + 1)
+
+
+@overload
+def exact_ranks(
+    model: Recommender,
+    split: Split,
+    ties: None = None,
+    rng: np.random.Generator | int | None = None,
+    block_size: int | None = None,
+    progress: bool = True,
+) -> TiedRanks: ...
+@overload
+def exact_ranks(
+    model: Recommender,
+    split: Split,
+    ties: str,
+    rng: np.random.Generator | int | None = None,
+    block_size: int | None = None,
+    progress: bool = True,
+) -> IntArray: ...
+def exact_ranks(
+    model: Recommender,
+    split: Split,
+    ties: str | None = None,
+    rng: np.random.Generator | int | None = None,
+    block_size: int | None = None,
+    progress: bool = True,
+) -> TiedRanks | IntArray:
+    """Rank each held-out item among all items but the user's training items.
+
+    Counts the candidates that score above the held-out item, and those that tie with it, block of
+    users by block: nothing is sorted, and only one block's scores are in memory.
+
+    Parameters
+    ----------
+    model : Recommender
+        Anything with ``scores(users)`` of shape (len(users), n_items). It may return the same
+        array again and again: a block is done with before the next one is asked for.
+    split : Split
+        The training events, and the held-out item of each instance.
+    ties : {None, "optimistic", "pessimistic", "random"}
+        None keeps the ties; a rule breaks them as `TiedRanks.break_ties` does.
+    rng : numpy.random.Generator or int, optional
+        Draws the random ranks; only "random" needs it.
+    block_size : int, optional
+        Number of instances scored at once; by default up to 256, and at most 134 million
+        scores (one instance, if it has more).
+    progress : bool
+        Whether a run of more than two seconds shows a progress bar.
+
+    Returns
+    -------
+    TiedRanks or ndarray of int64, shape (n_instances,)
+        Tied ranks where `ties` is None, else ranks in 1..n_candidates.
+
+    Raises
+    ------
+    ValueError
+        If the scores have the wrong shape or are no real numbers, a candidate's score is NaN or
+        the held-out item's infinite (training items may have any score), or `ties` is unknown or
+        random without `rng`.
+
+    Examples
+    --------
+    >>> from sampled_metrics.movielens import Split
+    >>> split = Split.from_pairs([0, 1], [0, 1], [0, 1], [2, 0], n_items=4)
+    >>> class Popular:
+    ...     def scores(self, users):
+    ...         return np.tile([3.0, 9.0, 2.0, 2.0], (len(users), 1))
+    >>> exact_ranks(Popular(), split)
+    TiedRanks(best=array([2, 1]), n_tied=array([1, 0]), n_items=array([3, 3]))
+    """
+    if ties is not None:
+        as_choice("ties", ties, TIE_RULES)
+        rng = as_generator(rng) if ties == "random" else None  # an error now, not after the work
+    if block_size is None:
+        block_size = min(256, max(1, MAX_SCORES // max(1, split.n_items)))
+    block_size = as_integer("block_size", block_size)
+    by_user = np.argsort(split.users, kind="stable")  # a user's instances share a row of scores
+    above = np.empty(len(by_user), dtype=np.int64)
+    tied = np.empty_like(above)
+    with tqdm(total=len(by_user), desc="ranking", delay=2, disable=not progress) as bar:
+        for start in range(0, len(by_user), block_size):
+            block = by_user[start : start + block_size]
+            above[block], tied[block] = _count(model, split, split.users[block], split.items[block])
+            bar.update(len(block))
+    ranks = TiedRanks(best=above + 1, n_tied=tied, n_items=split.n_candidates)
+    return ranks if ties is None else ranks.break_ties(ties, rng)
+
+
+def _count(
+    model: Recommender, split: Split, users: IntArray, items: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Count the candidates above and level with each user's item."""
+    distinct, row_of = np.unique(users, return_inverse=True)
+    scores = np.ascontiguousarray(model.scores(distinct))
+    if scores.shape != (len(distinct), split.n_items) or scores.dtype.kind not in "fiub":
+        raise ValueError(
+            f"model.scores(users) has shape {scores.shape} and dtype {scores.dtype} for "
+            f"{len(distinct)} users; it must be real numbers of shape "
+            f"({len(distinct)}, {split.n_items})"
+        )
+    # From the same array as the scores it is compared with: another product may round otherwise.
+    target = scores[row_of, items]
+    seen = split.train[users]
+    n_seen = np.diff(seen.indptr)
+    x = np.repeat(np.arange(len(users)), n_seen)
+    seen_scores = scores[row_of[x], seen.indices]
+    above = -np.bincount(x[seen_scores > target[x]], minlength=len(users))
+    below = -np.bincount(x[seen_scores < target[x]], minlength=len(users))
+    for i, score in enumerate(target):
+        row = scores[row_of[i]]  # the second comparison finds it in the cache
+        above[i] += np.count_nonzero(row > score)
+        below[i] += np.count_nonzero(row < score)
+    tied = split.n_items - n_seen - 1 - above - below
+    # NaN is neither above nor below. Counting both, not what is equal, makes it look like a tie,
+    # so that only rows with ties need a closer look.
+    for i in np.flatnonzero((tied > 0) | ~np.isfinite(target)).tolist():
+        bad = np.isnan(scores[row_of[i]])
+        bad[seen.indices[seen.indptr[i] : seen.indptr[i + 1]]] = False
+        bad[items[i]] = not np.isfinite(target[i])
+        if bad.any():
+            item = int(np.argmax(bad))
+            raise ValueError(
+                f"model.scores(users) is {scores[row_of[i], item]} for user {users[i]} and item "
+                f"{item}; a candidate's score must not be NaN, the held-out item's must be finite"
+            )
+    return above, tied

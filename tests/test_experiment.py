@@ -1,0 +1,91 @@
+"""Whole evaluations as tidy tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    RankEstimate,
+    Recall,
+    TiedRanks,
+    Uncorrected,
+    exact_evaluation,
+    expected_metric,
+    sampled_evaluation,
+)
+
+N = 400
+METRICS = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
+ESTIMATORS = {"uncorrected": Uncorrected(), "rank_estimate": RankEstimate()}
+
+
+@pytest.fixture(scope="module")
+def recommenders():
+    rng = np.random.default_rng(5)
+    return {
+        "good": TiedRanks(rng.integers(1, 60, 300), n_tied=0, n_items=N),
+        "tied": TiedRanks(rng.integers(1, 200, 300), n_tied=rng.integers(0, 200, 300), n_items=N),
+    }
+
+
+def test_exact_evaluation_is_the_mean_over_instances(recommenders):
+    table = exact_evaluation(recommenders, METRICS)
+    assert table.columns.tolist() == ["recommender", "metric", "value"]
+    values = table.set_index(["recommender", "metric"]).value
+    for metric in METRICS:
+        want = metric(recommenders["good"].best, N).mean()
+        assert values["good", str(metric)] == pytest.approx(want)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_runs_scatter_about_their_expectation(recommenders, replacement):
+    """Means of 200 runs within 5 standard errors: a chance of 1e-5 over these 16 means."""
+    table = sampled_evaluation(
+        recommenders, METRICS, ESTIMATORS, 50, replacement=replacement, repeats=200, rng=1
+    )
+    runs = table.groupby(["recommender", "metric", "estimator"]).value
+    assert (runs.size() == 200).all()
+    for (name, label, estimator), values in runs:
+        metric = next(m for m in METRICS if str(m) == label)
+        fitted = ESTIMATORS[estimator].fit(metric, N, 50)
+        tied = recommenders[name]
+        want = np.mean(
+            [
+                fitted.expectation(np.arange(b, b + t + 1), replacement=replacement).mean()
+                for b, t in zip(tied.best, tied.n_tied, strict=True)
+            ]
+        )
+        assert abs(values.mean() - want) < 5 * values.std() / 200**0.5
+
+
+def test_uncorrected_runs_expect_what_expected_metric_says(recommenders):
+    table = sampled_evaluation(
+        {"good": recommenders["good"]}, [NDCG()], ESTIMATORS, 50, repeats=400, rng=2
+    )
+    runs = table[table.estimator == "uncorrected"].value
+    want = expected_metric(NDCG(), recommenders["good"].best, N, 50).mean()
+    assert abs(runs.mean() - want) < 5 * runs.std() / 400**0.5
+
+
+def test_the_same_seed_gives_the_same_table(recommenders):
+    first, second = (
+        sampled_evaluation(recommenders, METRICS, ESTIMATORS, 20, repeats=3, rng=9)
+        for _ in range(2)
+    )
+    pd.testing.assert_frame_equal(first, second)
+    assert first.run.unique().tolist() == [1, 2, 3]
+
+
+def test_bad_input(recommenders):
+    arguments = {"metrics": METRICS, "estimators": ESTIMATORS, "n_samples": 20, "rng": 0}
+    with pytest.raises(ValueError, match="repeats is 0; repeats must be at least 1"):
+        sampled_evaluation(recommenders, **arguments, repeats=0)
+    with pytest.raises(ValueError, match=r"n_samples is 400; .* at most n_items - 1, 399"):
+        sampled_evaluation(recommenders, **{**arguments, "n_samples": 400}, replacement=False)
+    with pytest.raises(ValueError, match="rng is None"):
+        sampled_evaluation(recommenders, **{**arguments, "rng": None})
+    with pytest.raises(ValueError, match="recommenders is empty"):
+        sampled_evaluation({}, **arguments)

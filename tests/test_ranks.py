@@ -1,0 +1,79 @@
+"""Lists and recommendations become ranks at the door."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sampled_metrics import Ranks
+
+items = st.integers(-5, 12)
+users = st.lists(
+    st.tuples(st.lists(items, unique=True, max_size=8), st.sets(items, max_size=8)), max_size=6
+)
+
+
+@given(users=users, kind=st.sampled_from(["int", "str"]))
+def test_recommendations_become_the_positions_of_the_labels(users, kind):
+    make = str if kind == "str" else int
+    predictions = [[make(i) for i in predicted] for predicted, _ in users]
+    labels = [[make(i) for i in relevant] for _, relevant in users]
+    ranks = Ranks.from_recommendations(predictions, labels)
+    assert len(ranks) == len(users)
+    for x, (predicted, relevant) in enumerate(zip(predictions, labels, strict=True)):
+        want = [position for position, item in enumerate(predicted, 1) if item in relevant]
+        assert ranks.values[ranks.offsets[x] : ranks.offsets[x + 1]].tolist() == want
+        assert ranks.n_relevant[x] == len(relevant)
+        assert ranks.n_predicted[x] == len(predicted)
+
+
+def test_arrays_sets_and_unsigned_items_are_taken():
+    want = [1, 2]
+    predictions = np.array([[7, 3], [4, 7]], dtype=np.uint32)
+    for labels in ([{7}, {7}], [[7], np.array([7])], np.array([[7], [7]])):
+        assert Ranks.from_recommendations(predictions, labels).values.tolist() == want
+
+
+def test_lists_are_sorted():
+    ranks = Ranks.from_lists([[9, 2, 5], [], [1]])
+    assert ranks.values.tolist() == [2, 5, 9, 1]
+    assert ranks.offsets.tolist() == [0, 3, 3, 4]
+    assert ranks.order.tolist() == [1, 2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ([[1], [4, 2, 4]], r"ranks\[1\] holds rank 4 twice"),
+        ([[1], [3, 0]], r"ranks\[1\]\[1\] is 0; ranks\[1\] must be at least 1"),
+        ([[1.5]], r"ranks\[0\]\[0\] is 1.5"),
+        ([["a"]], r"ranks\[0\] has dtype <U1"),
+        ([1, 2], r"ranks\[0\] is 1; each instance must be a list of ranks"),
+    ],
+)
+def test_bad_lists(lists, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks.from_lists(lists)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels", "message"),
+    [
+        ([[1], [2, 3, 2]], [[1], [1]], r"predictions\[1\] holds item 2 twice"),
+        ([[1], [2]], [[1], [5, 5]], r"labels\[1\] holds item 5 twice"),
+        ([["a", "b", "a"]], [["a"]], r"predictions\[0\] holds item a twice"),
+        ([[1], [2]], [[1]], "predictions has 2 instances, labels has 1"),
+        ([["1"]], [[1]], "predictions holds <U1 items, labels holds int64"),
+        ([[1, "1"]], [[1]], "predictions mixes strings with other items"),
+        ([[1.0]], [[1]], "predictions holds items of float64"),
+        ([[1]], [[np.nan]], "labels holds items of float64"),
+        ([[1], 2], [[1], [1]], r"predictions\[1\] is 2; it must be a list of items"),
+        (["ab"], [["a"]], r"predictions\[0\] is 'ab'; it must be a list of items"),
+        ([{1, 2}], [[1]], r"predictions\[0\] is a set; it must be a list, best item first"),
+        ([[[1, 2]]], [[1]], "predictions is nested too deeply"),
+        ([[[1, 2], [3]]], [[1]], "predictions is nested too deeply"),
+    ],
+)
+def test_bad_recommendations(predictions, labels, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks.from_recommendations(predictions, labels)

@@ -1,0 +1,290 @@
+"""Recommenders against dense, slow implementations of the paper's formulas, and `implicit`."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sampled_metrics.movielens import Split
+from sampled_metrics.ranking import exact_ranks
+from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
+
+
+@pytest.fixture(scope="module")
+def train():
+    """Thirty users and twenty items of uneven popularity; one item and one user without events."""
+    rng = np.random.default_rng(0)
+    events = rng.random((30, 20)) < np.linspace(0.05, 0.6, 20)
+    events[:, 7] = False
+    events[3] = False
+    return sparse.csr_array(events.astype(float))
+
+
+def events_of(matrix):
+    return [np.flatnonzero(row) for row in matrix]
+
+
+# Matrix factorization
+
+
+def textbook_sweep(dense, items, regularization, weight):
+    """Solve for all users, then for all items, one linear system at a time."""
+
+    def solve(events, fixed):
+        shared = weight * fixed.T @ fixed + regularization * np.eye(fixed.shape[1])
+        return np.stack(
+            [
+                np.linalg.solve(shared + fixed[row].T @ fixed[row], fixed[row].sum(axis=0))
+                for row in events
+            ]
+        )
+
+    users = solve(events_of(dense), items)
+    return users, solve(events_of(dense.T), users)
+
+
+def test_sweeps_agree_with_the_textbook(train):
+    options = {"n_factors": 3, "regularization": 0.5, "unobserved_weight": 0.3, "rng": 5}
+    before = MatrixFactorization(n_sweeps=1, **options).fit(train)
+    after = MatrixFactorization(n_sweeps=3, **options).fit(train)
+    users, items = before.user_factors, before.item_factors
+    for _ in range(2):
+        users, items = textbook_sweep(train.toarray(), items, 0.5, 0.3)
+    np.testing.assert_allclose(after.user_factors, users, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(after.item_factors, items, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(after.scores([4, 0]), users[[4, 0]] @ items.T, atol=1e-9)
+
+
+def test_blocks_of_rows_change_nothing(train, monkeypatch):
+    whole = MatrixFactorization(n_factors=3).fit(train).item_factors
+    monkeypatch.setattr("sampled_metrics.recommenders.ROWS_PER_SOLVE", 7)
+    blocks = MatrixFactorization(n_factors=3).fit(train).item_factors
+    np.testing.assert_allclose(blocks, whole, rtol=1e-9, atol=1e-12)
+
+
+def test_loss_is_the_papers_and_never_rises(train):
+    losses = []
+    for n_sweeps in range(1, 12):
+        model = MatrixFactorization(
+            n_factors=3, regularization=0.5, unobserved_weight=0.3, n_sweeps=n_sweeps
+        ).fit(train)
+        losses.append(model.loss(train))
+    assert (np.diff(losses) <= 1e-9).all()
+    assert losses[0] > losses[-1] + 0.1
+    dense, scores = train.toarray(), model.scores(np.arange(30))
+    factors = np.concatenate([model.user_factors, model.item_factors])
+    by_hand = ((scores - 1)[dense == 1] ** 2).sum() + 0.3 * (scores**2).sum()
+    assert losses[-1] == pytest.approx(by_hand + 0.5 * (factors**2).sum())
+
+
+def test_same_solution_as_implicit(train):
+    """A loss with target 1 + alpha and confidence 1 + 1/alpha is ours with the factors rescaled."""
+    als = pytest.importorskip("implicit.als")
+    alpha, regularization = 0.2, 0.5
+    ours = MatrixFactorization(
+        n_factors=3, regularization=regularization, unobserved_weight=alpha, n_sweeps=300
+    ).fit(train)
+    theirs = als.AlternatingLeastSquares(
+        factors=3,
+        regularization=regularization * (1 + alpha) / alpha,
+        alpha=1 + 1 / alpha,
+        iterations=300,
+        random_state=0,
+        use_cg=False,
+        use_gpu=False,
+        dtype=np.float64,
+        num_threads=1,
+    )
+    theirs.fit(sparse.csr_matrix(train), show_progress=False)
+    # Scores, since the factors themselves may be rotated.
+    expected = theirs.user_factors @ theirs.item_factors.T / (1 + alpha)
+    np.testing.assert_allclose(ours.scores(np.arange(30)), expected, atol=1e-4)
+
+
+def test_seed_decides_the_solution(train):
+    fits = [MatrixFactorization(n_factors=3, n_sweeps=2, rng=seed).fit(train) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(fits[0].item_factors, fits[1].item_factors)
+    assert not np.allclose(fits[0].item_factors, fits[2].item_factors)
+
+
+def test_user_and_item_without_events_score_zero(train):
+    model = MatrixFactorization(n_factors=3, regularization=0.1).fit(train)
+    np.testing.assert_allclose(model.scores([3]), 0, atol=1e-12)
+    np.testing.assert_allclose(model.scores(np.arange(30))[:, 7], 0, atol=1e-12)
+
+
+# Item-based collaborative filtering
+
+
+def textbook_knn(
+    dense,
+    exponent,
+    row_neighbors,
+    column_neighbors,
+    counts_itself,
+    self_similarity,
+    row_norm,
+    divide,
+):
+    """Equations 27 to 30 item by item."""
+    users = [set(np.flatnonzero(column)) for column in dense.T]
+    n = len(users)
+    s = np.zeros((n, n))
+    for i, j in product(range(n), repeat=2):
+        if users[i] and users[j]:
+            s[i, j] = (
+                len(users[i] & users[j]) / np.sqrt(len(users[i]) * len(users[j]))
+            ) ** exponent
+
+    def nearest(i, k):
+        if k is None:
+            return set(range(n))
+        # Equal similarities may differ in the last bits here, but not in the ninth decimal.
+        rivals = [round(s[i, j], 9) for j in range(n) if j != i or counts_itself]
+        worst = sorted(rivals, reverse=True)[k - 1] if k <= len(rivals) else 0
+        return {
+            j for j in range(n) if s[i, j] and s[i, j] > worst - 1e-9 and (j != i or counts_itself)
+        }
+
+    kept = np.zeros((n, n))
+    for i, j in product(range(n), repeat=2):
+        keep = i in nearest(j, column_neighbors) and j in nearest(i, row_neighbors)
+        if i == j and self_similarity is not None:
+            keep = self_similarity
+        kept[i, j] = s[i, j] * keep
+    scores = np.zeros(dense.shape)
+    for i in range(n):
+        norm = np.linalg.norm(kept[i]) if row_norm == "l2" else 1.0
+        row = kept[i] / norm if norm else kept[i]
+        scores[:, i] = dense @ row
+        if divide and row.sum():
+            scores[:, i] /= row.sum()
+    return scores
+
+
+OPTIONS = {
+    "exponent": 1.0,
+    "row_neighbors": None,
+    "column_neighbors": None,
+    "counts_itself": False,
+    "self_similarity": None,
+    "row_norm": "l2",
+    "divide_by_row_sum": False,
+}
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {},
+        {"exponent": 3.0},
+        {"exponent": 0.5},
+        {"row_neighbors": 4},
+        {"column_neighbors": 4},
+        {"column_neighbors": 1},
+        {"column_neighbors": 100},
+        {"row_neighbors": 3, "column_neighbors": 5},
+        {"column_neighbors": 4, "counts_itself": True},
+        {"row_neighbors": 4, "counts_itself": True},
+        {"column_neighbors": 4, "counts_itself": True, "self_similarity": False},
+        {"column_neighbors": 4, "self_similarity": True},
+        {"self_similarity": False},
+        {"row_norm": None},
+        {"row_neighbors": 4, "row_norm": None},
+        {"divide_by_row_sum": True},
+        {"row_neighbors": 4, "divide_by_row_sum": True},
+        {"row_norm": None, "divide_by_row_sum": True},
+    ],
+    ids=str,
+)
+def test_every_choice_agrees_with_the_textbook(train, choices):
+    options = OPTIONS | choices
+    expected = textbook_knn(train.toarray(), *options.values())
+    scores = ItemKNN(**choices).fit(train).scores(np.arange(30))
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+    if choices:  # the choice matters here, so that the agreement says something
+        usual = textbook_knn(train.toarray(), *OPTIONS.values())
+        changed = not np.allclose(expected, usual)
+        assert changed or choices == {"column_neighbors": 100}
+
+
+def test_norm_cancels_when_divided_by_the_row_sum(train):
+    scores = [
+        ItemKNN(exponent=3, row_norm=norm, divide_by_row_sum=True).fit(train).scores([0, 1, 2])
+        for norm in ("l2", None)
+    ]
+    np.testing.assert_allclose(*scores, atol=1e-12)
+
+
+def test_all_items_tied_with_the_last_neighbor_are_kept():
+    # Items 1, 2 and 3 have one user each, of item 0's three: they are equally near to it.
+    train = sparse.csr_array([[1.0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]])
+    similarity = ItemKNN(row_neighbors=1).fit(train).similarity.toarray()
+    np.testing.assert_allclose(similarity[0], [0, 3**-0.5, 3**-0.5, 3**-0.5])
+
+
+@pytest.mark.parametrize("model", [ItemKNN(exponent=3), ItemKNN(column_neighbors=4)], ids=str)
+def test_numbering_of_items_does_not_change_the_ranks(model):
+    rng = np.random.default_rng(3)
+    cells = np.argwhere(rng.random((300, 40)) < 0.1)
+    users, first = np.unique(cells[:, 0], return_index=True)
+    held_out = np.isin(np.arange(len(cells)), first)
+    ranks = []
+    for number in (np.arange(40), rng.permutation(40)):
+        (u, i), (v, j) = cells[~held_out].T, cells[held_out].T
+        split = Split.from_pairs(u, number[i], v, number[j], 300, 40)
+        found = exact_ranks(model.fit(split.train), split)
+        ranks.append((found.best, found.n_tied))
+    assert ranks[0][1].any()
+    np.testing.assert_array_equal(*ranks)
+
+
+# Both
+
+
+@pytest.mark.parametrize(
+    ("recommender", "options", "message"),
+    [
+        (MatrixFactorization, {"n_factors": 0}, "n_factors is 0"),
+        (MatrixFactorization, {"n_sweeps": 0}, "n_sweeps is 0"),
+        (MatrixFactorization, {"regularization": 0.0}, "regularization is 0.0"),
+        (MatrixFactorization, {"regularization": np.nan}, "regularization is nan"),
+        (MatrixFactorization, {"unobserved_weight": -0.1}, "unobserved_weight is -0.1"),
+        (ItemKNN, {"exponent": 0}, "exponent is 0"),
+        (ItemKNN, {"row_neighbors": 0}, "row_neighbors is 0"),
+        (ItemKNN, {"column_neighbors": 2.5}, "column_neighbors is 2.5"),
+        (ItemKNN, {"row_norm": "l1"}, "row_norm is 'l1'"),
+    ],
+)
+def test_parameters_out_of_range(recommender, options, message):
+    with pytest.raises(ValueError, match=message):
+        recommender(**options)
+
+
+@pytest.mark.parametrize("recommender", [MatrixFactorization(), ItemKNN()], ids=str)
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        (sparse.csr_array([[1.0, 0], [0, 4]]), r"train\[1, 1\] is 4.0"),
+        (sparse.csr_array(([1.0, 1], ([0, 0], [1, 1])), shape=(2, 2)), r"train\[0, 1\] is 2.0"),
+        (np.eye(2), "train is a ndarray"),
+    ],
+)
+def test_training_events_that_are_not_ones(recommender, train, message):
+    with pytest.raises(ValueError, match=message):
+        recommender.fit(train)
+
+
+@pytest.mark.parametrize("recommender", [MatrixFactorization(), ItemKNN()], ids=str)
+@pytest.mark.parametrize("users", [[0, 30], [-1]])
+def test_users_out_of_range(recommender, users, train):
+    with pytest.raises(ValueError, match=r"users\[\d\] is"):
+        recommender.fit(train).scores(users)
+
+
+def test_fit_leaves_the_events_alone():
+    events = sparse.csr_array(([1.0, 1, 1], [2, 0, 1], [0, 2, 3]), shape=(2, 3))
+    for model in (MatrixFactorization(), ItemKNN(), ItemKNN(row_neighbors=1)):
+        model.fit(events)
+    np.testing.assert_array_equal(events.indices, [2, 0, 1])
