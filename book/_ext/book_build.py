@@ -1,0 +1,105 @@
+"""What the book needs of Sphinx beyond Jupyter Book.
+
+- MathJax as files of the site, so that no page asks another host for it.
+- A change in the package, the data or the pins executes every page again.
+- ``{results}`name` `` links the table that a page wrote to ``results/name.csv``.
+- Each page's download menu offers its executed notebook.
+"""
+
+import hashlib
+import shutil
+from importlib.resources import files
+from pathlib import Path
+
+import matplotlib.font_manager  # noqa: F401  (builds its cache now, not loudly in a page's cell)
+from docutils import nodes
+from sphinx.application import ENV_PICKLE_FILENAME
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+from sphinx.util.osutil import relative_uri
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "book" / "results"
+logger = logging.getLogger(__name__)
+
+
+def fingerprint():
+    """Hash what the pages compute from; another value makes Sphinx read, so execute, all pages."""
+    paths = [*ROOT.glob("src/**/*.py"), *ROOT.glob("book/data/*"), ROOT / "requirements.txt"]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in paths if path.is_file()):
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def copy_mathjax(app):
+    """Copy MathJax's TeX input and HTML output, with its fonts, from its package to the site."""
+    source = files("mathjax") / "static" / "mathjax" / "es5"
+    target = Path(app.outdir, "_static", "mathjax")
+    for folder in ("input/tex/extensions", "output/chtml/fonts/woff-v2"):
+        shutil.copytree(source / folder, target / folder, dirs_exist_ok=True)
+    shutil.copy2(source / "tex-chtml.js", target)
+
+
+class ResultsRole(SphinxRole):
+    """A link to a table of the page, ``results/name.csv``."""
+
+    def run(self):
+        """Make the link, and note that the page is to write the table."""
+        file = f"{self.text}.csv"
+        self.env.metadata[self.env.docname].setdefault("results", []).append(file)
+        page = self.env.app.builder.get_target_uri(self.env.docname)
+        link = nodes.reference("", file, refuri=relative_uri(page, f"results/{file}"))
+        link["classes"] += ["results"]
+        return [link], []
+
+
+def referenced_results(env):
+    """Pairs (page, path of a table that it links)."""
+    return [
+        (page, RESULTS / f)
+        for page in env.found_docs
+        for f in env.metadata[page].get("results", [])
+    ]
+
+
+def pages_without_results(app, env, added, changed, removed):
+    """Name the pages to execute again because a table of theirs is missing."""
+    return {page for page, path in referenced_results(env) if not path.exists()}
+
+
+def add_notebook(app, pagename, templatename, context, doctree):
+    """Put the executed notebook where the theme's download menu looks for one."""
+    notebook = Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.ipynb"
+    if doctree is not None and notebook.exists():
+        target = Path(app.outdir, "_sources", f"{pagename}.ipynb")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(notebook, target)
+        context["ipynb_source"] = f"{pagename}.ipynb"
+
+
+def finish(app, exception):
+    """Copy the tables to the site; let nothing that went wrong be forgotten by the next build."""
+    if exception is None:
+        target = Path(app.outdir, "results")
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        for page, path in referenced_results(app.env):
+            if path.exists():
+                shutil.copy2(path, target)
+            else:
+                logger.warning("no cell wrote %s", path.relative_to(ROOT), location=page)
+    if app._warncount:  # Sphinx would not warn again of pages that it need not read again
+        Path(app.doctreedir, ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+
+
+def setup(app):
+    """Register the above with Sphinx."""
+    app.add_config_value("book_fingerprint", fingerprint(), "env")
+    app.connect("builder-inited", copy_mathjax)
+    app.add_role("results", ResultsRole())
+    app.connect("env-get-outdated", pages_without_results)
+    app.connect("html-page-context", add_notebook)
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,57 @@
+"""A local server of the built book, and a browser to read it with."""
+
+import os
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Error, sync_playwright
+
+HTML = Path(__file__).parents[2] / "_build" / "html"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="session")
+def html():
+    """Return the folder of the built book."""
+    if not (HTML / "index.html").exists():
+        pytest.fail(f"There is no built book in {HTML}: run `make book` first.", pytrace=False)
+    return HTML
+
+
+@pytest.fixture(scope="session")
+def site(html):
+    """Serve the book on this machine; the address ends in a slash."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=html)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Start the Chromium that $CHROMIUM names, or one on the PATH, or Playwright's own."""
+    chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
+        except Error as error:
+            pytest.fail(
+                f"No Chromium could be started: install one (a package named {BROWSERS[0]}, or "
+                f"`playwright install chromium`), or name one in $CHROMIUM.\n{error}",
+                pytrace=False,
+            )
+        yield browser
+        browser.close()

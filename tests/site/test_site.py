@@ -1,0 +1,209 @@
+"""The built book as a reader meets it: in a browser, offline, on any screen."""
+
+import io
+import json
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from PIL import Image
+
+ROOT = Path(__file__).parents[2]
+WIDTHS = (390, 768, 1280)
+SCHEMES = ("light", "dark")
+
+
+def toc_pages(entry):
+    """List the pages of a table of contents, in its order."""
+    own = [entry[key] for key in ("root", "file") if key in entry]
+    inner = [*entry.get("parts", []), *entry.get("chapters", []), *entry.get("sections", [])]
+    return own + [page for part in inner for page in toc_pages(part)]
+
+
+PAGES = toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+every_page = pytest.mark.parametrize("page", PAGES)
+
+
+@cache
+def soup(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def links(path):
+    """Yield (tag, address) for all that a page links or loads."""
+    for tag in soup(path).find_all(True):
+        for attribute in ("href", "src"):
+            if tag.get(attribute):
+                yield tag, tag[attribute]
+
+
+def open_tab(browser, site, path, lands_on=None):
+    """Open a page, wait for its formulas, and note in ``tab.wrong`` whatever goes wrong."""
+    tab = browser.new_page(reduced_motion="reduce", color_scheme="light")
+    tab.wrong = wrong = []
+    tab.on("request", lambda r: r.url.startswith((site, "data:")) or wrong.append(r.url))
+    tab.on("requestfailed", lambda r: wrong.append(f"failed: {r.url}"))
+    tab.on("response", lambda r: r.status < 400 or wrong.append(f"{r.status}: {r.url}"))
+    tab.on("console", lambda m: m.type == "error" and wrong.append(f"{m.text} {m.location}"))
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.goto(site + path, wait_until="commit")
+    tab.wait_for_url(site + (lands_on or path), wait_until="load")
+    tab.evaluate("() => window.MathJax?.startup.promise.then(() => null)")
+    tab.evaluate("() => document.fonts.ready.then(() => null)")
+    return tab
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def tab(request, browser, site):
+    """Open each page of the book once, for all tests that look at it."""
+    tab = open_tab(browser, site, f"{request.param}.html")
+    tab.page_name = request.param.removeprefix("book/").replace("/", "-")
+    yield tab
+    tab.close()
+
+
+def test_page_loads_offline_without_an_error(tab):
+    tab.wait_for_load_state("networkidle")
+    assert tab.wrong == []
+    assert "Sampled Metrics, Exactly" in tab.title()
+    assert tab.locator("html").get_attribute("lang") == "en"
+    assert tab.locator("article h1").count() == 1
+
+
+def test_formulas_are_typeset(tab):
+    untypeset = """elements => elements.filter(e => !e.querySelector("mjx-container"))
+                                       .map(e => e.textContent)"""
+    assert tab.locator("article .math").evaluate_all(untypeset) == []
+    # an error of TeX, and a macro that MathJax does not know (it prints its name in red)
+    broken = "mjx-merror, [data-mjx-error], mjx-mtext[style*='color: red']"
+    in_formula = "elements => elements.map(e => e.closest('mjx-container').textContent)"
+    assert tab.locator(broken).evaluate_all(in_formula) == []
+
+
+def look(tab, width, scheme):
+    """Show the page in a window of another width, on a light or dark system."""
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.emulate_media(color_scheme=scheme)
+    tab.locator(f"html[data-theme={scheme}]").wait_for()
+
+
+# What sticks out to the right of the window, unless it is inside something that scrolls.
+STICKING_OUT = """() => {
+    const width = document.documentElement.clientWidth;
+    const scrolls = e => e && (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX)
+                               || scrolls(e.parentElement.closest("article *")));
+    return [...document.querySelectorAll("article *:not(mjx-assistive-mml, mjx-assistive-mml *)")]
+        .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
+        .map(e => e.outerHTML.slice(0, 120));
+}"""
+WIDTHS_OF_PAGE_AND_WINDOW = """() => {
+    const {scrollWidth, clientWidth} = document.documentElement;
+    return [scrollWidth, clientWidth];
+}"""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_page_fits_the_screen(tab, width, scheme):
+    look(tab, width, scheme)
+    picture = ROOT / "_build" / "screenshots" / f"{tab.page_name}-{width}-{scheme}.png"
+    tab.screenshot(path=picture, full_page=True)
+    page, window = tab.evaluate(WIDTHS_OF_PAGE_AND_WINDOW)
+    assert page <= window, f"scrolls sideways, see {picture}"
+    assert tab.evaluate(STICKING_OUT) == [], f"see {picture}"
+
+
+def test_images_have_a_text(tab):
+    for image in tab.locator("article img").all():
+        assert (image.get_attribute("alt") or "").strip(), image.get_attribute("src")
+        assert image.evaluate("e => e.complete && e.naturalWidth > 0"), image.get_attribute("src")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_figures_are_legible(tab, scheme):
+    look(tab, 1280, scheme)
+    for image in tab.locator("article .cell_output img").all():
+        grays = np.asarray(Image.open(io.BytesIO(image.screenshot())).convert("L")).astype(int)
+        background = np.bincount(grays.ravel()).argmax()
+        assert (background < 64) == (scheme == "dark"), image.get_attribute("src")
+        assert np.abs(grays - background).max() > 100, f"pale: {image.get_attribute('src')}"
+
+
+def test_all_links_lead_somewhere(html):
+    pages = [path for path in html.rglob("*.html") if "_static" not in path.parts]
+    wrong = []
+    for path in pages:
+        for tag, address in links(path):
+            url = urlsplit(address)
+            if url.scheme or url.netloc:
+                if tag.name != "a" and url.scheme != "data":  # to link a host is not to ask it
+                    wrong.append(f"{path.relative_to(html)} loads {address}")
+                continue
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            if not target.is_file():
+                wrong.append(f"{path.relative_to(html)} -> {address}")
+            elif url.fragment and target.suffix == ".html":
+                anchor = unquote(url.fragment)
+                if not soup(target).find(id=anchor):
+                    wrong.append(f"{path.relative_to(html)} -> {address}: no such place")
+    assert wrong == []
+
+
+def test_style_sheets_load_nothing_from_elsewhere(html):
+    elsewhere = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//")
+    sheets = list(html.rglob("*.css"))
+    assert sheets
+    assert [s for s in sheets if elsewhere.search(s.read_text(encoding="utf-8"))] == []
+
+
+@every_page
+def test_linked_tables_hold_numbers(page, html):
+    path = html / f"{page}.html"
+    for _, address in links(path):
+        if address.endswith(".csv"):
+            table = pd.read_csv(path.parent / address)
+            assert len(table) > 0, address
+            assert table.columns[table.isna().all()].tolist() == [], address
+
+
+@every_page
+def test_executed_notebook_can_be_downloaded(page, html):
+    path = html / f"{page}.html"
+    source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
+    downloads = {address for _, address in links(path) if "_sources" in address}
+    assert any(address.endswith(".md") for address in downloads)
+    if "{code-cell}" in source:
+        (notebook,) = (address for address in downloads if address.endswith(".ipynb"))
+        cells = json.loads((path.parent / notebook).read_text(encoding="utf-8"))["cells"]
+        code = [cell for cell in cells if cell["cell_type"] == "code"]
+        assert code
+        assert all(cell["execution_count"] for cell in code)
+        assert any(cell["outputs"] for cell in code)
+
+
+def test_first_page_redirects_to_the_book(browser, site):
+    tab = open_tab(browser, site, "", lands_on=f"{PAGES[0]}.html")
+    # Jupyter Book's redirect names no icon, so that a browser may look for one of this name
+    assert [wrong for wrong in tab.wrong if "/favicon.ico" not in wrong] == []
+
+
+def test_reader_can_switch_between_light_and_dark(browser, site):
+    tab = open_tab(browser, site, f"{PAGES[0]}.html")
+    seen = set()
+    for _ in range(3):  # light, dark, as the system is
+        tab.locator(".theme-switch-button:visible").first.click()
+        seen.add(tab.locator("html").get_attribute("data-theme"))
+    assert seen == set(SCHEMES)
+    assert tab.wrong == []
+
+
+def test_search_finds_pages_offline(browser, site):
+    tab = open_tab(browser, site, "search.html?q=metric")
+    tab.locator("#search-results li a").first.wait_for()
+    assert tab.wrong == []

@@ -1,0 +1,98 @@
+"""A book of one page, built with this book's own settings: what is executed, and what fails."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = """\
+---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {name: python3, display_name: Python 3}
+---
+# A page
+
+```{code-cell} ipython3
+CODE
+```
+
+The table is {results}`numbers`.
+"""
+WRITE = 'open("results/numbers.csv", "w").write("a,b\\n1,2\\n")'
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Lay out a book of one page."""
+    for path in ("_config.yml", "requirements.txt"):
+        shutil.copy(ROOT / path, tmp_path)
+    for path in ("_ext", "_static"):
+        shutil.copytree(ROOT / "book" / path, tmp_path / "book" / path)
+    for path in ("book/results", "book/data", "src"):
+        (tmp_path / path).mkdir()
+    (tmp_path / "book/references.bib").touch()
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/index\n", encoding="utf-8")
+    (tmp_path / "src/package.py").touch()
+    write_page(tmp_path, WRITE)
+    return tmp_path
+
+
+def write_page(book, code):
+    (book / "book/index.md").write_text(PAGE.replace("CODE", code), encoding="utf-8")
+
+
+def build(book):
+    """Build as `make book` does; return the exit code, the output and whether a page was run."""
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"]
+    run = subprocess.run(
+        [*command, "--keep-going"], cwd=book, capture_output=True, text=True, encoding="utf-8"
+    )
+    output = run.stdout + run.stderr
+    return run.returncode, output, "Executing notebook" in output
+
+
+def test_what_is_executed_again(book):
+    html = book / "_build/html"
+    code, output, executed = build(book)
+    assert (code, executed) == (0, True), output
+    assert (html / "results/numbers.csv").read_text() == "a,b\n1,2\n"
+    assert 'href="../results/numbers.csv"' in (html / "book/index.html").read_text("utf-8")
+    notebook = json.loads((html / "_sources/book/index.ipynb").read_text("utf-8"))
+    assert any(cell.get("outputs") for cell in notebook["cells"])
+
+    code, output, executed = build(book)
+    assert (code, executed) == (0, False), "nothing had changed\n" + output
+
+    changes = {
+        "the package": lambda: (book / "src/package.py").write_text("x = 1\n"),
+        "the data": lambda: (book / "book/data/ranks.csv").write_text("rank\n1\n"),
+        "a table lost": lambda: (book / "book/results/numbers.csv").unlink(),
+    }
+    for change, make in changes.items():
+        make()
+        code, output, executed = build(book)
+        assert (code, executed) == (0, True), f"{change}\n{output}"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        (f'{WRITE}\nimport warnings\nwarnings.warn("beware")', "stderr was found"),
+        ("1", "no cell wrote book/results/numbers.csv"),
+    ],
+)
+def test_what_fails_the_build_now_and_when_run_again(book, code, message):
+    write_page(book, code)
+    for _ in range(2):
+        exit_code, output, executed = build(book)
+        assert exit_code != 0, output
+        assert executed, output
+        assert message in output
