@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -183,6 +183,7 @@ def test_random_ties_are_uniform():
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.integers(1, 30), st.integers(0, 30), st.integers(0, 30)),

@@ -78,6 +78,7 @@ def test_loss_is_the_papers_and_never_rises(train):
     assert losses[-1] == pytest.approx(by_hand + 0.5 * (factors**2).sum())
 
 
+@pytest.mark.filterwarnings("ignore:OpenBLAS is configured")  # about its speed
 def test_same_solution_as_implicit(train):
     """A loss with target 1 + alpha and confidence 1 + 1/alpha is ours with the factors rescaled."""
     als = pytest.importorskip("implicit.als")
@@ -228,7 +229,7 @@ def test_all_items_tied_with_the_last_neighbor_are_kept():
 def test_numbering_of_items_does_not_change_the_ranks(model):
     rng = np.random.default_rng(3)
     cells = np.argwhere(rng.random((300, 40)) < 0.1)
-    users, first = np.unique(cells[:, 0], return_index=True)
+    _, first = np.unique(cells[:, 0], return_index=True)
     held_out = np.isin(np.arange(len(cells)), first)
     ranks = []
     for number in (np.arange(40), rng.permutation(40)):
