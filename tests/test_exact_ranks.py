@@ -285,3 +285,12 @@ def test_the_file_comes_out_again(committed, movielens, name, model):
     differ = (again != before).any(axis=1)
     assert differ.sum() <= 6
     assert abs(again - before).max() <= 2
+
+
+@pytest.mark.slow
+def test_the_letter_of_equation_30_gives_other_numbers(movielens):
+    model = ItemKNN(exponent=3, divide_by_row_sum=True).fit(movielens.train)
+    ranks = exact_ranks(model, movielens, progress=False)
+    values = [100 * ranks.expected(m).mean() for m in (Recall(10), NDCG(10), AveragePrecision())]
+    np.testing.assert_allclose(values, [8.34, 4.32, 4.26], atol=0.005)
+    assert 100 * ranks.expected(AUC()).mean() == pytest.approx(89.48, abs=0.005)

@@ -24,7 +24,7 @@ if __name__ == "__main__":
         n_samples=100,
         replacement=False,
         repeats=100,
-        rng=0,
+        rng=2020,
     )
     figure = compare_orders(
         {

@@ -49,7 +49,7 @@ def use_style() -> None:
             "axes.spines.top": False,
             "axes.titlesize": "medium",  # the label of a panel
             "figure.constrained_layout.use": True,
-            "figure.figsize": (6.0, 3.4),
+            "figure.figsize": (5.4, 3.2),
             "figure.labelsize": "medium",
             "font.size": 11.0,
             "grid.alpha": 0.3,
@@ -89,7 +89,7 @@ def compare_orders(panels: Mapping[str, pd.Series[float]], xlabel: str) -> Figur
     >>> len(compare_orders({"exact": exact, "sampled": sampled}, "Recall@10").axes)
     2
     """
-    figure, axes = plt.subplots(1, len(panels), sharey=True, figsize=(6, 2.2), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), sharey=True, figsize=(5.4, 2.2), squeeze=False)
     for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
         bars = ax.barh(values.index, values, color=[COLORS[name] for name in values.index])
         ax.bar_label(bars, fmt="%.1f", padding=3)
