@@ -168,6 +168,70 @@ def test_agrees_with_scikit_learn(row):
         assert ours == pytest.approx(ndcg_score([relevant], [scores], k=k), abs=1e-12)
 
 
+graded_lists = st.lists(st.integers(0, 5), min_size=2, max_size=N_ITEMS).filter(any)
+
+
+@given(lists=st.lists(graded_lists, min_size=1, max_size=4), k=st.sampled_from([1, 3, None]))
+def test_graded_ndcg_agrees_with_scikit_learn(lists, k):
+    """Gains in the order of the ranking; exponential gain is linear gain of 2**g - 1."""
+    positions = [range(1, len(row) + 1) for row in lists]
+    ranks = Ranks.from_lists(positions, gains=lists)
+    for gain, worth in (
+        ("linear", np.asarray),
+        ("exponential", lambda g: 2.0 ** np.asarray(g) - 1),
+    ):
+        got = NDCG(k=k, gain=gain)(ranks)
+        want = [ndcg_score([worth(row)], [-np.arange(len(row))], k=k) for row in lists]
+        np.testing.assert_allclose(got, want, atol=1e-12)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.lists(st.integers(0, 9), unique=True, max_size=6),
+            st.dictionaries(st.integers(0, 9), st.integers(0, 4), max_size=6),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    k=st.sampled_from([1, 2, 4, None]),
+)
+def test_graded_ndcg_of_recommendations(rows, k):
+    """Against the definition; "hits" sorts what was found, "relevant" all that could be."""
+
+    def dcg(gains):
+        return sum(g / np.log2(r + 1) for r, g in enumerate(gains[:k], 1))
+
+    ranks = Ranks.from_recommendations([p for p, _ in rows], [labels for _, labels in rows])
+    for ideal in ("relevant", "hits"):
+        for value, (predicted, labels) in zip(NDCG(k=k, ideal=ideal)(ranks), rows, strict=True):
+            seen = [labels.get(item, 0) for item in predicted]
+            best = sorted(labels.values() if ideal == "relevant" else seen[:k], reverse=True)
+            if not any(labels.values()):
+                assert np.isnan(value)
+            else:
+                assert value == pytest.approx(dcg(seen) / dcg(best) if dcg(best) else 0)
+
+
+@given(row=rank_sets)
+def test_equal_gains_are_no_gains(row):
+    plain, graded = Ranks.from_lists([row]), Ranks.from_lists([row], gains=[[1] * len(row)])
+    for metric in METRICS:
+        np.testing.assert_array_equal(metric(plain, N_ITEMS), metric(graded, N_ITEMS))
+
+
+def test_the_books_example_of_graded_ndcg():
+    """10, 20, 3, 7, 10 in this order: the page of the book on NDCG has 24.1186 / 31.3093."""
+    ranks = Ranks.from_lists([[1, 2, 3, 4, 5]], gains=[[10, 20, 3, 7, 10]])
+    assert NDCG(k=3)(ranks)[0] == pytest.approx(24.1186 / 31.3093, abs=1e-5)
+
+
+def test_gain_too_large_to_raise_two_to():
+    ranks = Ranks.from_lists([[1, 2]], gains=[[1, 1500]])
+    with pytest.raises(ValueError, match=r"gains\[1\] is 1500.0; gains must be at most 1000"):
+        NDCG(gain="exponential")(ranks)
+
+
 def test_auc_without_irrelevant_items_is_nan():
     assert np.isnan(AUC()(Ranks.from_lists([[1, 2, 3]]), n_items=3)).all()
     assert np.isnan(AUC()(1, n_items=1))
@@ -240,3 +304,5 @@ def test_bad_choices():
         AveragePrecision(denominator="min")
     with pytest.raises(ValueError, match="ideal is 'all'; ideal must be one of relevant, hits"):
         NDCG(ideal="all")
+    with pytest.raises(ValueError, match="gain is 'log'; gain must be one of linear, exponential"):
+        NDCG(gain="log")

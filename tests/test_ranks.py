@@ -41,6 +41,34 @@ def test_lists_are_sorted():
     assert ranks.order.tolist() == [1, 2, 3, 1]
 
 
+def test_items_of_gain_zero_are_not_relevant():
+    ranks = Ranks.from_lists([[3, 1, 2], [1]], gains=[[5, 0, 7], [0]])
+    assert ranks.values.tolist() == [2, 3]
+    assert ranks.gains.tolist() == [7, 5]
+    assert ranks.n_relevant.tolist() == [2, 0]
+    ranks = Ranks.from_recommendations([["a", "b"], ["a"]], [{"b": 2, "a": 0, "c": 3}, {"a": 0}])
+    assert ranks.values.tolist() == [2]
+    assert ranks.gains.tolist() == [2]
+    assert ranks.ideal_gains.tolist() == [3, 2]
+    assert ranks.n_relevant.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        ([[1, -2], [1]], r"gains\[0\]\[1\] is -2; gains\[0\] must be finite and 0 or above"),
+        ([[1, 2], [np.nan]], r"gains\[1\]\[0\] is nan"),
+        ([[1, np.inf], [1]], r"gains\[0\]\[1\] is inf"),
+        ([[1, 2, 3], [1]], r"gains\[0\] has shape \(3,\); it must have 2 gains"),
+        ([[1, 2]], "gains has 1 instances, ranks has 2"),
+        ([["1", "2"], [1]], r"gains\[0\] has dtype <U1"),
+    ],
+)
+def test_bad_gains(gains, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks.from_lists([[1, 2], [3]], gains=gains)
+
+
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
@@ -69,6 +97,9 @@ def test_bad_lists(lists, message):
         ([[1]], [[np.nan]], "labels holds items of float64"),
         ([[1], 2], [[1], [1]], r"predictions\[1\] is 2; it must be a list of items"),
         (["ab"], [["a"]], r"predictions\[0\] is 'ab'; it must be a list of items"),
+        ([[1], [1]], [{1: 2.0}, [1]], "labels mixes mappings with lists"),
+        ([[1]], [{1: -1}], r"labels\[0\]\[0\] is -1; labels\[0\] must be finite and 0 or above"),
+        ([{1: 2}], [[1]], r"predictions\[0\] is a dict; it must be a list, best item first"),
         ([{1, 2}], [[1]], r"predictions\[0\] is a set; it must be a list, best item first"),
         ([[[1, 2]]], [[1]], "predictions is nested too deeply"),
         ([[[1, 2], [3]]], [[1]], "predictions is nested too deeply"),

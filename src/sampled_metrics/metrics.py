@@ -127,7 +127,7 @@ def _check_within(rows: Ranks, n: IntArray, shape: tuple[int, ...]) -> None:
 
 
 class _Cut(Metric):
-    """A metric with a cut-off k."""
+    """A metric with a cutoff k."""
 
     def __post_init__(self) -> None:
         optional = fields(self)[0].default is None  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ class Precision(_Cut):
     Parameters
     ----------
     k : int
-        Cut-off, at least 1.
+        Cutoff, at least 1.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Recall(_Cut):
     Parameters
     ----------
     k : int
-        Cut-off, at least 1.
+        Cutoff, at least 1.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class F1(_Cut):
     Parameters
     ----------
     k : int
-        Cut-off, at least 1.
+        Cutoff, at least 1.
 
     Examples
     --------
@@ -273,7 +273,7 @@ class AveragePrecision(_Cut):
     Parameters
     ----------
     k : int, optional
-        Cut-off, at least 1; without one all ranks count.
+        Cutoff, at least 1; without one all ranks count.
     denominator : {"capped", "relevant", "hits", "predicted"}
         Z: "capped" is the paper's min(number of relevant items, k); "relevant" the number of
         relevant items; "hits" the number of relevant items in the top k (AP is 0 without any);
@@ -314,7 +314,7 @@ class AveragePrecision(_Cut):
 
 @dataclass(frozen=True)
 class ReciprocalRank(_Cut):
-    r"""Reciprocal rank: one over the rank of the best relevant item, 0 beyond the cut-off.
+    r"""Reciprocal rank: one over the rank of the best relevant item, 0 beyond the cutoff.
 
     .. math:: \mathrm{RR}(R)_k = \frac{1}{r_1} \quad (0 \text{ if } r_1 > k)
 
@@ -324,7 +324,7 @@ class ReciprocalRank(_Cut):
     Parameters
     ----------
     k : int, optional
-        Cut-off, at least 1; without one all ranks count.
+        Cutoff, at least 1; without one all ranks count.
 
     Examples
     --------
@@ -344,47 +344,77 @@ class ReciprocalRank(_Cut):
 
 @dataclass(frozen=True)
 class NDCG(_Cut):
-    r"""Normalized discounted cumulative gain, for items that are relevant or not.
+    r"""Normalized discounted cumulative gain.
 
-    .. math:: \mathrm{NDCG}(R)_k = \frac{\sum_{j : r_j \le k} 1/\log_2(r_j + 1)}
-              {\sum_{i=1}^{I} 1/\log_2(i + 1)}
+    .. math:: \mathrm{NDCG}(R)_k = \frac{\sum_{j : r_j \le k} g_j/\log_2(r_j + 1)}
+              {\sum_{i=1}^{I} g^*_i/\log_2(i + 1)}
 
-    Equation 6 of Krichene & Rendle (2020), where :math:`I = \min(|R|, k)` is the number of
-    relevant items that an ideal ranking has in its top k.
+    With all gains :math:`g_j = 1` this is equation 6 of Krichene & Rendle (2020).
+    The denominator is the numerator of an ideal ranking, which has the gains :math:`g^*_1 \ge
+    g^*_2 \ge \dots` in this order and :math:`I = \min(|R|, k)` relevant items in its top k.
 
     Parameters
     ----------
     k : int, optional
-        Cut-off, at least 1; without one all ranks count.
+        Cutoff, at least 1; without one all ranks count.
     ideal : {"relevant", "hits"}
         What the ideal ranking holds: "relevant" is the paper's, all relevant items; "hits" only
-        those that were found in the top k, put first (NDCG is 0 without any).
+        those that were found in the top k, sorted (NDCG is 0 without any).
+    gain : {"linear", "exponential"}
+        What an item of relevance g adds: g, or :math:`2^g - 1`.
+        The two agree where items are just relevant or not, g = 1.
 
     Examples
     --------
     >>> NDCG()([1, 2, 3]).round(3)
     array([1.   , 0.631, 0.5  ])
+
+    Five items, with how relevant each is, in the order of a ranking:
+
+    >>> graded = Ranks.from_lists([[1, 2, 3, 4, 5]], gains=[[10, 20, 3, 7, 10]])
+    >>> NDCG(k=3)(graded).round(4)
+    array([0.7703])
     """
 
     _symbol: ClassVar[str] = "NDCG"
     k: int | None = None
     ideal: str = "relevant"
+    gain: str = "linear"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         as_choice("ideal", self.ideal, ("relevant", "hits"))
+        as_choice("gain", self.gain, ("linear", "exponential"))
 
     def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        return np.where(self._cut(rows), 1.0 / np.log2(rows.values + 1.0), 0.0)
+        discounted = 1.0 / np.log2(rows.values + 1.0)
+        if rows.gains is not None:
+            discounted *= self._worth(rows.gains)
+        return np.where(self._cut(rows), discounted, 0.0)
 
     def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        counts = self._capped(rows.n_relevant)
+        counts, gains = rows.n_relevant, rows.ideal_gains
         if self.ideal == "hits":
-            counts = np.maximum(_n_hits(self, rows), 1)
-        best = np.arange(1, counts.max(initial=0) + 1)
-        return np.concatenate([[0.0], np.cumsum(1.0 / np.log2(best + 1.0))])[counts]
+            counts = _n_hits(self, rows)
+            if rows.gains is not None:
+                kept = self._cut(rows)
+                owner = rows.spread(np.arange(len(rows)))[kept]
+                gains = rows.gains[kept][np.lexsort((-rows.gains[kept], owner))]
+        # The ideal ranking: the instance's gains, the largest first, at the ranks 1, 2, ...
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        ranks = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
+        best = Ranks(ranks, offsets, counts, gains=gains)
+        ideal = best.total(self._gain(best, n))
+        return np.where(ideal > 0, ideal, 1.0)
+
+    def _worth(self, gains: FloatArray) -> FloatArray:
+        if self.gain == "linear":
+            return gains
+        if (gains > 1000).any():
+            refuse("gains", gains, gains > 1000, 'at most 1000 where gain is "exponential"')
+        return np.exp2(gains) - 1.0
 
 
 def _n_hits(metric: Metric, rows: Ranks) -> IntArray:
-    """Count the ranks of each instance that the metric's cut-off lets through."""
+    """Count the ranks of each instance that the metric's cutoff lets through."""
     return rows.total(metric._cut(rows).astype(np.float64)).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -51,21 +51,31 @@ class Ranks:
         Number of relevant items of each instance, those that were not ranked included.
     n_predicted : ndarray of int64, shape (n_instances,), optional
         Length of each instance's list of recommendations; None where all items were ranked.
+    gains : ndarray of float64, shape (n_ranked,), optional
+        How relevant the item at each rank is, above 0; None where all are equally relevant.
+    ideal_gains : ndarray of float64, shape (n_relevant.sum(),), optional
+        Gains of all relevant items, instance after instance, descending within each.
     """
 
     values: IntArray
     offsets: IntArray
     n_relevant: IntArray
     n_predicted: IntArray | None = None
+    gains: FloatArray | None = None
+    ideal_gains: FloatArray | None = None
 
     @classmethod
-    def from_lists(cls, ranks: Iterable[ArrayLike]) -> Ranks:
+    def from_lists(
+        cls, ranks: Iterable[ArrayLike], gains: Sequence[Iterable[float]] | None = None
+    ) -> Ranks:
         """Build from one list of ranks per instance: all its relevant items, in any order.
 
         Parameters
         ----------
-        ranks : iterable of sequences of int
+        ranks : iterable of sequences or sets of int
             For each instance, the distinct ranks (from 1) of all its relevant items.
+        gains : sequence of sequences of float, optional
+            How relevant each of these items is, 0 or above; an item of gain 0 is not relevant.
 
         Returns
         -------
@@ -74,16 +84,19 @@ class Ranks:
         Raises
         ------
         ValueError
-            If a rank is not a whole number of at least 1, or stands twice in one instance.
+            If a rank is not a whole number of at least 1, or stands twice in one instance; if
+            the gains do not fit the ranks, or one is negative or not finite.
 
         Examples
         --------
         >>> Ranks.from_lists([[5, 3], [1], []]).n_relevant
         array([2, 1, 0])
+        >>> Ranks.from_lists([[5, 3]], gains=[[1, 4]]).gains
+        array([4., 1.])
         """
         rows = []
         for x, row in enumerate(ranks):
-            rows.append(as_integers(f"ranks[{x}]", row))
+            rows.append(as_integers(f"ranks[{x}]", list(row) if isinstance(row, Set) else row))
             if rows[x].ndim != 1:
                 raise ValueError(f"ranks[{x}] is {row!r}; each instance must be a list of ranks")
         counts = np.array([row.size for row in rows], dtype=np.int64)
@@ -98,7 +111,14 @@ class Ranks:
                 f"ranks[{instance[at]}] holds rank {values[at]} twice; "
                 "two items cannot share one position"
             )
-        return cls(values, _offsets(counts), counts)
+        if gains is None:
+            return cls(values, _offsets(counts), counts)
+        gain = _as_gains("gains", gains, counts)[order]
+        keep = gain > 0
+        values, gain, instance = values[keep], gain[keep], instance[keep]
+        counts = np.bincount(instance, minlength=len(rows))
+        ideal = gain[np.lexsort((-gain, instance))]
+        return cls(values, _offsets(counts), counts, gains=gain, ideal_gains=ideal)
 
     @classmethod
     def from_recommendations(
@@ -111,8 +131,9 @@ class Ranks:
         predictions : sequence of sequences, or array of shape (n_instances, length)
             For each instance, the recommended items, best first.
             Items are integers or strings.
-        labels : sequence of sequences or sets
-            For each instance, its relevant items, in any order.
+        labels : sequence of sequences, sets or mappings
+            For each instance, its relevant items, in any order; or a mapping that says how
+            relevant each is, 0 or above (an item of gain 0 is not relevant).
 
         Returns
         -------
@@ -122,13 +143,15 @@ class Ranks:
         Raises
         ------
         ValueError
-            If the two differ in length, or an instance names an item twice, or the items are
-            neither integers nor strings.
+            If the two differ in length, an instance names an item twice, the items are neither
+            integers nor strings, or a gain is negative or not finite.
 
         Examples
         --------
         >>> Ranks.from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).values
         array([1, 2])
+        >>> Ranks.from_recommendations([["a", "b"]], [{"b": 3, "c": 1, "a": 0}]).gains
+        array([3.])
         """
         if len(predictions) != len(labels):
             raise ValueError(
@@ -137,6 +160,13 @@ class Ranks:
             )
         predicted, n_predicted = _flatten("predictions", predictions, ordered=True)
         relevant, n_relevant = _flatten("labels", labels, ordered=False)
+        gain = None
+        if len(labels) and isinstance(labels[0], Mapping):
+            weights = [list(row.values()) for row in labels]  # type: ignore[attr-defined]
+            gain = _as_gains("labels", weights, n_relevant)
+            owner = np.repeat(np.arange(len(labels)), n_relevant)[gain > 0]
+            relevant, gain = relevant[gain > 0], gain[gain > 0]
+            n_relevant = np.bincount(owner, minlength=len(labels))
         if predicted.size and relevant.size and predicted.dtype.kind != relevant.dtype.kind:
             raise ValueError(
                 f"predictions holds {predicted.dtype} items, labels holds {relevant.dtype}; "
@@ -162,10 +192,15 @@ class Ranks:
                 )
         hit = np.isin(predicted_keys, relevant_keys)
         first = np.repeat(_offsets(n_predicted)[:-1], n_predicted)
-        n_hits = np.bincount(predicted_keys[hit] // span, minlength=len(n_predicted))
-        return cls(
-            (np.arange(predicted.size) - first + 1)[hit], _offsets(n_hits), n_relevant, n_predicted
-        )
+        values = (np.arange(predicted.size) - first + 1)[hit]
+        hits = predicted_keys[hit]
+        offsets = _offsets(np.bincount(hits // span, minlength=len(n_predicted)))
+        if gain is None:
+            return cls(values, offsets, n_relevant, n_predicted)
+        order = np.argsort(relevant_keys)
+        found = gain[order][np.searchsorted(relevant_keys[order], hits)]
+        ideal = gain[np.lexsort((-gain, relevant_keys // span))]
+        return cls(values, offsets, n_relevant, n_predicted, found, ideal)
 
     @classmethod
     def coerce(cls, ranks: Ranks | ArrayLike) -> Ranks:
@@ -208,6 +243,21 @@ def _offsets(counts: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
+def _as_gains(name: str, gains: Sequence[Iterable[float]], counts: IntArray) -> FloatArray:
+    """Return all gains in one flat array, or say which is not a number of 0 or above."""
+    rows = [np.asarray(row if hasattr(row, "__len__") else list(row)) for row in gains]
+    if len(rows) != len(counts):
+        raise ValueError(f"{name} has {len(rows)} instances, ranks has {len(counts)}")
+    for x, row in enumerate(rows):
+        if row.shape != (counts[x],):
+            raise ValueError(f"{name}[{x}] has shape {row.shape}; it must have {counts[x]} gains")
+        if row.size and row.dtype.kind not in "iuf":
+            raise ValueError(f"{name}[{x}] has dtype {row.dtype}; gains must be numbers")
+        if (bad := ~(np.isfinite(row) & (row >= 0))).any():
+            refuse(f"{name}[{x}]", row, bad, "finite and 0 or above")
+    return np.concatenate([*rows, np.empty(0)]).astype(np.float64)
+
+
 def _flatten(
     name: str, lists: Sequence[Iterable[object]], ordered: bool
 ) -> tuple[NDArray[np.generic], IntArray]:
@@ -219,8 +269,11 @@ def _flatten(
         for x, row in enumerate(lists):
             if isinstance(row, str) or not isinstance(row, Iterable):
                 raise ValueError(f"{name}[{x}] is {row!r}; it must be a list of items")
-            if ordered and isinstance(row, Set):
-                raise ValueError(f"{name}[{x}] is a set; it must be a list, best item first")
+            if isinstance(row, Mapping) != isinstance(lists[0], Mapping):
+                raise ValueError(f"{name} mixes mappings with lists; they must be of one kind")
+            if ordered and isinstance(row, Set | Mapping):
+                kind = type(row).__name__
+                raise ValueError(f"{name}[{x}] is a {kind}; it must be a list, best item first")
         flat = [item for row in lists for item in row]
         if len({isinstance(item, str) for item in flat}) > 1:
             raise ValueError(f"{name} mixes strings with other items; they must be of one kind")

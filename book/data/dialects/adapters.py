@@ -32,11 +32,10 @@ LIBRARIES = {}
 N_ITEMS = 9  # columns of a matrix
 
 
-def library(environment, *, uncut=None, **names):
+def library(environment, label, *, uncut=None, **names):
     """Register a function for the metrics that the library has, by the library's names."""
 
     def register(function):
-        label = function.__doc__.removesuffix(".")
         LIBRARIES.setdefault(environment, {})[label] = (function, names, uncut or {})
         return function
 
@@ -86,9 +85,13 @@ def table(users, user="user_id", item="item_id", **columns):
 # --- the libraries
 
 
-@library("scikit-learn", NDCG="ndcg_score", uncut={"AP": "label_ranking_average_precision_score"})
+@library(
+    "scikit-learn",
+    "scikit-learn",
+    NDCG="ndcg_score",
+    uncut={"AP": "label_ranking_average_precision_score"},
+)
 def scikit_learn(name, k, labels, predictions):
-    """scikit-learn."""
     from sklearn import metrics
 
     options = {} if k is None else {"k": k}
@@ -97,10 +100,9 @@ def scikit_learn(name, k, labels, predictions):
 
 
 @library(
-    "ranx", Precision="precision", Recall="recall", F1="f1", AP="map", RR="mrr", NDCG="ndcg"
+    "ranx", "ranx", Precision="precision", Recall="recall", F1="f1", AP="map", RR="mrr", NDCG="ndcg"
 )
 def ranx(name, k, labels, predictions):
-    """ranx."""
     from ranx import Qrels, Run, evaluate
 
     qrels, run = Qrels(text_keys(labels, relevant)), Run(text_keys(predictions))
@@ -111,6 +113,7 @@ def ranx(name, k, labels, predictions):
 
 @library(
     "pytrec_eval",
+    "pytrec_eval",
     Precision="P",
     Recall="recall",
     AP="map_cut",
@@ -118,7 +121,6 @@ def ranx(name, k, labels, predictions):
     uncut={"F1": "set_F", "RR": "recip_rank"},
 )
 def pytrec_eval(name, k, labels, predictions):
-    """pytrec_eval."""
     from pytrec_eval import RelevanceEvaluator, compute_aggregated_measure
 
     evaluator = RelevanceEvaluator(
@@ -129,9 +131,17 @@ def pytrec_eval(name, k, labels, predictions):
     return {**values, "mean": compute_aggregated_measure(name, list(values.values()))}
 
 
-@library("ir_measures", Precision="P", Recall="R", AP="AP", RR="RR", NDCG="nDCG", uncut={"F1": "SetF"})
+@library(
+    "ir_measures",
+    "ir_measures",
+    Precision="P",
+    Recall="R",
+    AP="AP",
+    RR="RR",
+    NDCG="nDCG",
+    uncut={"F1": "SetF"},
+)
 def ir_measures(name, k, labels, predictions):
-    """ir_measures."""
     import ir_measures
 
     measure = ir_measures.parse_measure(name if k is None else f"{name}@{k}")
@@ -141,10 +151,16 @@ def ir_measures(name, k, labels, predictions):
 
 
 @library(
-    "rectools", Precision="Precision", Recall="Recall", F1="F1Beta", AP="MAP", RR="MRR", NDCG="NDCG"
+    "rectools",
+    "RecTools",
+    Precision="Precision",
+    Recall="Recall",
+    F1="F1Beta",
+    AP="MAP",
+    RR="MRR",
+    NDCG="NDCG",
 )
 def rectools(name, k, labels, predictions):
-    """RecTools."""
     from rectools import metrics
 
     data = table(predictions, rank=int), table(labels)
@@ -185,6 +201,7 @@ def spark_rows(labels, predictions):
 
 @library(
     "spark",
+    "Spark RankingMetrics",
     Precision="precisionAt",
     Recall="recallAt",
     AP="meanAveragePrecisionAt",
@@ -192,7 +209,6 @@ def spark_rows(labels, predictions):
     uncut={"AP": "meanAveragePrecision"},
 )
 def spark_mllib(name, k, labels, predictions):
-    """Spark RankingMetrics."""
     from pyspark.mllib.evaluation import RankingMetrics
 
     rows = spark().sparkContext.parallelize(spark_rows(labels, predictions), 1)
@@ -202,6 +218,7 @@ def spark_mllib(name, k, labels, predictions):
 
 @library(
     "spark",
+    "Spark RankingEvaluator",
     Precision="precisionAtK",
     Recall="recallAtK",
     AP="meanAveragePrecisionAtK",
@@ -209,7 +226,6 @@ def spark_mllib(name, k, labels, predictions):
     uncut={"AP": "meanAveragePrecision"},
 )
 def spark_ml(name, k, labels, predictions):
-    """Spark RankingEvaluator."""
     from pyspark.ml.evaluation import RankingEvaluator
 
     options = {} if k is None else {"k": k}
@@ -279,7 +295,10 @@ def main(environment):
         columns = [(metric, k, name) for metric, name in names.items() for k in (1, 3, 5)]
         for metric, k, name in columns + [(metric, None, name) for metric, name in uncut.items()]:
             values = cells(functools.partial(function, name, k), **users)
-            rows += [[label, user, metric, k, as_text(value)] for user, value in values.items()]
+            rows += [
+                [label, str(user), metric, str(k or ""), as_text(value)]
+                for user, value in values.items()
+            ]
     print(json.dumps(rows))
 
 

