@@ -20,6 +20,7 @@ from sampled_metrics import (
 )
 
 N = 400
+SIZES = np.repeat([300, 401], [100, 200])  # the mean is 367 1/3, so rounding is tested too
 METRICS = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
 ESTIMATORS = {"uncorrected": Uncorrected(), "rank_estimate": RankEstimate()}
 
@@ -29,7 +30,9 @@ def recommenders():
     rng = np.random.default_rng(5)
     return {
         "good": TiedRanks(rng.integers(1, 60, 300), n_tied=0, n_items=N),
-        "tied": TiedRanks(rng.integers(1, 200, 300), n_tied=rng.integers(0, 200, 300), n_items=N),
+        "tied": TiedRanks(
+            rng.integers(1, 150, 300), n_tied=rng.integers(0, 150, 300), n_items=SIZES
+        ),
     }
 
 
@@ -40,6 +43,12 @@ def test_exact_evaluation_is_the_mean_over_instances(recommenders):
     for metric in METRICS:
         want = metric(recommenders["good"].best, N).mean()
         assert values["good", str(metric)] == pytest.approx(want)
+        tied = recommenders["tied"]
+        want = [
+            metric(np.arange(best, best + ties + 1), n_items).mean()
+            for best, ties, n_items in zip(tied.best, tied.n_tied, tied.n_items, strict=True)
+        ]
+        assert values["tied", str(metric)] == pytest.approx(np.mean(want))
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -52,12 +61,12 @@ def test_runs_scatter_about_their_expectation(recommenders, replacement):
     assert (runs.size() == 200).all()
     for (name, label, estimator), values in runs:
         metric = next(m for m in METRICS if str(m) == label)
-        fitted = ESTIMATORS[estimator].fit(metric, N, 50)
         tied = recommenders[name]
+        fitted = ESTIMATORS[estimator].fit(metric, round(tied.n_items.mean()), 50)
         want = np.mean(
             [
-                fitted.expectation(np.arange(b, b + t + 1), replacement=replacement).mean()
-                for b, t in zip(tied.best, tied.n_tied, strict=True)
+                fitted.expectation(np.arange(b, b + t + 1), n, replacement=replacement).mean()
+                for b, t, n in zip(tied.best, tied.n_tied, tied.n_items, strict=True)
             ]
         )
         assert abs(values.mean() - want) < 5 * values.std() / 200**0.5
@@ -123,3 +132,14 @@ def test_bad_input(recommenders):
         sampled_evaluation(recommenders, **{**arguments, "rng": None})
     with pytest.raises(ValueError, match="recommenders is empty"):
         sampled_evaluation({}, **arguments)
+    with pytest.raises(ValueError, match=r"recommenders\['none'\] has no instances"):
+        sampled_evaluation({"none": TiedRanks([], 0, 5)}, **arguments)
+    with pytest.raises(ValueError, match="n_samples is -5; n_samples must be at least 1"):
+        sampled_evaluation(recommenders, **{**arguments, "n_samples": -5})
+    with pytest.raises(ValueError, match="metrics is empty"):
+        exact_evaluation(recommenders, [])
+
+
+def test_metrics_may_be_any_iterable(recommenders):
+    table = exact_evaluation(recommenders, iter(METRICS))
+    assert table.recommender.value_counts().to_dict() == {"good": 4, "tied": 4}

@@ -111,7 +111,7 @@ class TestEveryMetric:
         assert values[0] == (pytest.approx(1 / 3) if metric == Precision(k=3) else values.max())
 
     def test_rank_above_n_items_is_refused(self, metric):
-        with pytest.raises(ValueError, match=r"ranks\[1\] is 13; ranks must be at most n_items"):
+        with pytest.raises(ValueError, match=r"ranks\[1\] is 13; .* be at most n_items, 12"):
             metric([1, 13], n_items=N_ITEMS)
         with pytest.raises(ValueError, match=r"ranks\[1\] holds rank 13; .* n_items, 12"):
             metric(Ranks.from_lists([[1], [2, 13]]), n_items=N_ITEMS)
@@ -244,6 +244,10 @@ def test_n_items_may_differ_by_instance():
 
 
 def test_n_items_must_fit():
+    with pytest.raises(ValueError, match="n_items is 0; n_items must be at least 1"):
+        Recall(k=1)([], n_items=0)
+    with pytest.raises(ValueError, match="n_items is 2 for instance 0, which has 4 relevant"):
+        Recall(k=2)(Ranks.from_recommendations([[7]], [[1, 2, 3, 7]]), n_items=2)
     with pytest.raises(ValueError, match=r"n_items has shape \(2,\), ranks has shape \(3,\)"):
         Recall(k=1)([1, 1, 1], n_items=[5, 3])
 
@@ -259,6 +263,7 @@ def test_predicted_denominator():
     users = Ranks.from_recommendations([[1, 9], [9, 1, 8, 7]], [[1, 2, 3], [1]])
     metric = AveragePrecision(k=3, denominator="predicted")
     np.testing.assert_allclose(metric(users), [1 / 2, (1 / 2) / 3])
+    assert metric(Ranks.from_recommendations([[], [1]], [[1], [1]])).tolist() == [0, 1]
     with pytest.raises(ValueError, match="needs the lengths of the lists"):
         metric([1, 2])
 

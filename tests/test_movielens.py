@@ -563,3 +563,31 @@ def test_movielens_1m(movielens):
     assert np.array_equal(movielens.users, np.arange(6040))
     assert movielens.n_candidates.mean() == pytest.approx(3541.4, abs=0.05)
     assert not movielens.train.toarray()[movielens.users, movielens.items].any()
+
+
+def test_addresses_and_checksums_are_the_published_ones():
+    """Typed a second time, because every other test replaces them."""
+    assert module.SOURCES["ncf"] == (
+        "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/master/Data/",
+        ("ml-1m.train.rating", "ml-1m.test.rating"),
+    )
+    assert module.SOURCES["grouplens"] == (
+        "https://files.grouplens.org/datasets/movielens/",
+        ("ml-1m.zip",),
+    )
+    assert module.CHECKSUMS == {
+        "ml-1m.train.rating": "git-blob:31ba384fd58dac8fbd09d2dfc6616431f3563ab5",
+        "ml-1m.test.rating": (
+            "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5"
+        ),
+        "ml-1m.zip": "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    }
+
+
+def test_a_split_does_not_change_with_the_matrix_it_was_made_from():
+    train = sparse.csr_array(np.array([[1.0, 1, 0, 0]]))
+    split = module.Split(train, [0], [2])
+    train.data[0] = 7
+    assert split.train.data.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        split.users[0] = 7

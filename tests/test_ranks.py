@@ -94,6 +94,8 @@ def test_bad_lists(lists, message):
         ([["1"]], [[1]], "predictions holds <U1 items, labels holds int64"),
         ([[1, "1"]], [[1]], "predictions mixes strings with other items"),
         ([[1.0]], [[1]], "predictions holds items of float64"),
+        ([[True, 2]], [[1]], "predictions holds True or False"),
+        (np.array([[2**64 - 1]], np.uint64), [[-1]], "predictions holds item 18446744073709551615"),
         ([[1]], [[np.nan]], "labels holds items of float64"),
         ([[1], 2], [[1], [1]], r"predictions\[1\] is 2; it must be a list of items"),
         (["ab"], [["a"]], r"predictions\[0\] is 'ab'; it must be a list of items"),
@@ -108,3 +110,22 @@ def test_bad_lists(lists, message):
 def test_bad_recommendations(predictions, labels, message):
     with pytest.raises(ValueError, match=message):
         Ranks.from_recommendations(predictions, labels)
+
+
+@pytest.mark.parametrize(
+    ("values", "offsets", "n_relevant", "message"),
+    [
+        ([1, 2], [0, 2], [1], "n_relevant must be one number per instance, at least its ranks"),
+        ([0], [0, 1], [1], r"values\[0\] is 0; values must be at least 1 and ascending"),
+        ([3, 2], [0, 2], [2], r"values\[1\] is 2; values must be at least 1 and ascending"),
+        ([1, 2], [0, 1], [1], "offsets must ascend from 0 to the number of values"),
+    ],
+)
+def test_inconsistent_parts_are_refused(values, offsets, n_relevant, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks(np.array(values), np.array(offsets), np.array(n_relevant))
+
+
+def test_array_of_string_objects():
+    table = np.array([["a", "b"], ["c", "a"]], dtype=object)
+    assert Ranks.from_recommendations(table, [["a"], ["a"]]).values.tolist() == [1, 2]

@@ -289,3 +289,38 @@ def test_fit_leaves_the_events_alone():
     for model in (MatrixFactorization(), ItemKNN(), ItemKNN(row_neighbors=1)):
         model.fit(events)
     np.testing.assert_array_equal(events.indices, [2, 0, 1])
+
+
+def test_what_was_not_fitted_says_so():
+    for model in (MatrixFactorization(), ItemKNN()):
+        with pytest.raises(ValueError, match="is not fitted; call fit"):
+            model.scores([0])
+    with pytest.raises(ValueError, match="is not fitted; call fit"):
+        MatrixFactorization().loss(sparse.csr_array(np.eye(3)))
+
+
+def test_loss_of_another_matrix_and_users_that_are_no_list():
+    model = MatrixFactorization(n_factors=2, progress=False).fit(sparse.csr_array(np.eye(3)))
+    with pytest.raises(ValueError, match=r"train has shape \(5, 5\); fitted was \(3, 3\)"):
+        model.loss(sparse.csr_array(np.eye(5)))
+    with pytest.raises(ValueError, match=r"users has shape \(\); users must be a flat list"):
+        model.scores(0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"exponent": "3"}, "exponent is '3'; exponent must be a number"),
+        ({"exponent": True}, "exponent is True"),
+        ({"row_norm": "None"}, "row_norm is 'None'; row_norm must be 'l2' or None"),
+    ],
+)
+def test_bad_options_of_item_knn(options, message):
+    with pytest.raises(ValueError, match=message):
+        ItemKNN(**options)
+
+
+def test_whole_floats_are_taken_as_integers():
+    train = sparse.csr_array(np.eye(3))
+    assert MatrixFactorization(n_factors=2.0, n_sweeps=2.0).fit(train).user_factors.shape == (3, 2)
+    assert ItemKNN(row_neighbors=2.0).fit(train).scores([0]).shape == (1, 3)

@@ -197,6 +197,23 @@ def test_draws_are_independent_and_repeatable():
     assert np.abs(correlation).max() < 5.4 / 4_000**0.5
 
 
+@pytest.mark.parametrize("replacement", [True, False])
+def test_draws_follow_the_number_of_items_of_their_rank(replacement):
+    """Means 1 + m (r - 1)/(n - 1) within 5 standard errors: chance of failure 1e-6 a mean."""
+    n_items = np.array([100, 1000])
+    draws = sample_ranks([50, 50], n_items, 20, replacement, repeats=20_000, rng=2)
+    error = draws.std(axis=0) / 20_000**0.5
+    assert (np.abs(draws.mean(axis=0) - 1 - 20 * 49 / (n_items - 1)) < 5 * error).all()
+
+
+def test_expectation_of_many_ranks_is_that_of_each(monkeypatch):
+    ranks = np.arange(1, 101)
+    whole = expected_metric(NDCG(), ranks, 100, 10)
+    monkeypatch.setattr("sampled_metrics.sampling._BLOCK", 64)  # blocks of five ranks
+    np.testing.assert_allclose(expected_metric(NDCG(), ranks, 100, 10), whole, rtol=1e-14)
+    assert len(set(whole)) == 100
+
+
 BAD_DRAWS = [
     ({"ranks": [1, 0]}, r"ranks\[1\] is 0; ranks must be at least 1"),
     ({"ranks": [3, 11]}, r"ranks\[1\] is 11; ranks must be at most n_items"),
@@ -206,6 +223,11 @@ BAD_DRAWS = [
     ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
     ({"n_samples": 2.5}, "n_samples is 2.5"),
     ({"n_samples": 10, "replacement": False}, "n_samples is 10; .* at most n_items - 1, 9"),
+    (
+        {"n_items": [10, 4, 10], "replacement": False},
+        "n_samples is 5; .* at most n_items - 1, 3 for instance 1",
+    ),
+    ({"n_items": 2**60}, r"n_items is 1152921504606846976; n_items must be at most 2\*\*53"),
 ]
 
 
@@ -224,6 +246,11 @@ def test_bad_draws(change, message):
 def test_bad_rng_and_repeats():
     with pytest.raises(ValueError, match="rng is None"):
         sample_ranks([1], 10, 5, rng=None)
+    for bad in (-1, 1.5, "a", True):
+        with pytest.raises(ValueError, match="rng"):
+            sample_ranks([1], 10, 5, rng=bad)
+    with pytest.raises(ValueError, match="replacement is 'without'; replacement must be True or"):
+        rank_distribution(3, 5, 2, replacement="without")
     with pytest.raises(ValueError, match="repeats is 0"):
         sample_ranks([1], 10, 5, repeats=0, rng=0)
     with pytest.raises(ValueError, match=r"n_items is 2000000000; n_items must be at most 10\*\*9"):

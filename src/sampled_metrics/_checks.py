@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,7 +73,33 @@ def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
     """Return a Generator; insist on a seed, so that every draw can be repeated."""
     if rng is None:
         raise ValueError("rng is None; rng must be an integer seed or a numpy.random.Generator")
-    return np.random.default_rng(rng)
+    if isinstance(rng, np.random.Generator):
+        return rng
+    return np.random.default_rng(as_integer("rng", rng, low=0))
+
+
+def as_flag(name: str, value: object) -> bool:
+    """Return True or False, and take nothing else for either."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; {name} must be True or False")
+    return bool(value)
+
+
+def as_number(name: str, value: object, zero: bool = False) -> float:
+    """Return `value` as a float, or say why it is not a positive number (or `zero`)."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{name} is {value!r}; {name} must be a number")
+    number = float(value)
+    if not (0 < number < np.inf or (zero and number == 0)):
+        raise ValueError(f"{name} is {value}; {name} must be positive{' or 0' if zero else ''}")
+    return number
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of the same numbers that cannot be changed."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._checks import FloatArray, as_choice, as_integer, as_integers
+from sampled_metrics._checks import FloatArray, as_choice, as_integer, as_integers, read_only
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import expected_value, sampled_values
 
@@ -104,7 +103,7 @@ class Estimator(ABC):
         """
         n = as_integer("n_items", n_items, low=2)
         m = as_integer("n_samples", n_samples)
-        return CorrectedMetric(self._values(metric, n, m), metric, n)
+        return CorrectedMetric(read_only(self._values(metric, n, m)), metric, n)
 
     @abstractmethod
     def _values(self, metric: Metric, n: int, m: int) -> FloatArray:
@@ -157,4 +156,5 @@ class RankEstimate(Estimator):
 
     def _values(self, metric: Metric, n: int, m: int) -> FloatArray:
         d = m if self.divisor == "m" else m + 1
-        return metric(1 + (n - 1) * np.arange(m + 1) // d, n_items=n)
+        ranks = [1 + (n - 1) * i // d for i in range(m + 1)]  # Python's integers do not overflow
+        return metric(ranks, n_items=n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sized
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ __all__ = ["exact_evaluation", "sampled_evaluation"]
 
 
 def exact_evaluation(
-    recommenders: Mapping[str, TiedRanks], metrics: Sequence[Metric]
+    recommenders: Mapping[str, TiedRanks], metrics: Iterable[Metric]
 ) -> pd.DataFrame:
     """Evaluate recommenders on their exact ranks.
 
@@ -26,7 +26,7 @@ def exact_evaluation(
     ----------
     recommenders : mapping of str to TiedRanks
         Exact ranks of each recommender, by its name.
-    metrics : sequence of Metric
+    metrics : iterable of Metric
         The metrics to compute.
 
     Returns
@@ -34,6 +34,11 @@ def exact_evaluation(
     DataFrame
         Columns recommender, metric, value: the mean over instances (equation 1 of Krichene &
         Rendle 2020), and over all ways to break ties.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to evaluate.
 
     Examples
     --------
@@ -44,6 +49,8 @@ def exact_evaluation(
     0           C         AP  0.101
     1           C  Recall@10  0.200
     """
+    recommenders, metrics = dict(recommenders), list(metrics)
+    _check_given(recommenders, metrics=metrics)
     rows = [
         (name, str(metric), ranks.expected(metric).mean())
         for name, ranks in recommenders.items()
@@ -54,7 +61,7 @@ def exact_evaluation(
 
 def sampled_evaluation(
     recommenders: Mapping[str, TiedRanks],
-    metrics: Sequence[Metric],
+    metrics: Iterable[Metric],
     estimators: Mapping[str, Estimator],
     n_samples: int,
     *,
@@ -72,7 +79,7 @@ def sampled_evaluation(
     ----------
     recommenders : mapping of str to TiedRanks
         Exact ranks of each recommender, by its name.
-    metrics : sequence of Metric
+    metrics : iterable of Metric
         The metrics to estimate.
     estimators : mapping of str to Estimator
         The estimators, by name; each is fitted for the mean number of items, rounded.
@@ -110,13 +117,9 @@ def sampled_evaluation(
     0           C  Recall@10  uncorrected    1
     1           C  Recall@10  uncorrected    2
     """
-    for name, given in (
-        ("recommenders", recommenders),
-        ("metrics", metrics),
-        ("estimators", estimators),
-    ):
-        if not given:
-            raise ValueError(f"{name} is empty; there is nothing to evaluate")
+    recommenders, metrics, estimators = dict(recommenders), list(metrics), dict(estimators)
+    _check_given(recommenders, metrics=metrics, estimators=estimators)
+    n_samples = as_integer("n_samples", n_samples)
     generator = as_generator(rng)
     runs = np.arange(1, as_integer("repeats", repeats) + 1)
     frames = []
@@ -138,6 +141,18 @@ def sampled_evaluation(
                     )
                 )
     return pd.concat(frames, ignore_index=True)
+
+
+def _check_given(recommenders: dict[str, TiedRanks], **others: Sized) -> None:
+    """Refuse to average over nothing."""
+    for argument, given in {"recommenders": recommenders, **others}.items():
+        if not len(given):
+            raise ValueError(f"{argument} is empty; there is nothing to evaluate")
+    for name, ranks in recommenders.items():
+        if not len(ranks):
+            raise ValueError(
+                f"recommenders[{name!r}] has no instances; there is nothing to average"
+            )
 
 
 def _sampled_shares(

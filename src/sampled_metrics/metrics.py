@@ -46,7 +46,7 @@ class Metric(ABC):
 
     Metrics are small frozen value objects: they compare equal when their parameters do, and
     ``str(NDCG(k=10))`` is ``"NDCG@10"``.
-    All values lie in [0, 1]; an instance without relevant items has the value NaN.
+    All values lie in [0, 1], up to rounding; an instance without relevant items has the value NaN.
     """
 
     _symbol: ClassVar[str]
@@ -114,11 +114,17 @@ class Metric(ABC):
 
 def _check_within(rows: Ranks, n: IntArray, shape: tuple[int, ...]) -> None:
     """Refuse a rank above its instance's number of items, at its place in the caller's array."""
+    if (few := np.flatnonzero(rows.n_relevant > n)).size:
+        x = few[0]
+        raise ValueError(
+            f"n_items is {n[x]} for instance {x}, which has {rows.n_relevant[x]} relevant items"
+        )
     bad = rows.values > rows.spread(n)
     if not bad.any():
         return
     if (rows.n_ranked == 1).all():
-        refuse("ranks", rows.values.reshape(shape), bad.reshape(shape), "at most n_items")
+        rule = f"at most n_items, {n[np.flatnonzero(bad)[0]]}"
+        refuse("ranks", rows.values.reshape(shape), bad.reshape(shape), rule)
     at = np.flatnonzero(bad)[0]
     x = int(np.searchsorted(rows.offsets, at, side="right")) - 1
     raise ValueError(

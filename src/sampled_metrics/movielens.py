@@ -20,7 +20,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sampled_metrics._checks import IntArray, as_choice, as_integer, as_integers
+from sampled_metrics._checks import (
+    LARGEST,
+    IntArray,
+    as_choice,
+    as_integer,
+    as_integers,
+    read_only,
+)
+
+__all__ = ["Split", "leave_last_out", "load_movielens_1m", "read_ratings", "read_split"]
 
 FOLDER_VARIABLE = "SAMPLED_METRICS_DATA"
 SOURCES = {
@@ -74,7 +83,7 @@ class Split:
     items: IntArray
 
     def __post_init__(self) -> None:
-        train = sparse.csr_array(self.train).astype(np.float64, copy=False)
+        train = sparse.csr_array(self.train).astype(np.float64)  # a copy: nobody changes ours
         if not train.has_sorted_indices:
             train = train.sorted_indices()
         if train.ndim != 2 or not train.has_canonical_format or (train.data != 1).any():
@@ -88,8 +97,9 @@ class Split:
         for i in np.flatnonzero(np.append(known, -1)[place] == held_out)[:1]:
             problem = f"item {items[i]} is also a training item of user {users[i]}"
             raise _PairError("", i, problem)
-        for name, value in (("train", train), ("users", users), ("items", items)):
+        for name, value in (("users", read_only(users)), ("items", read_only(items))):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "train", train)
 
     @property
     def n_users(self) -> int:
@@ -159,8 +169,13 @@ class _PairError(ValueError):
     """A pair that does not belong; `part` and `position` let a reader of files name the line."""
 
     def __init__(self, part: str, position: int, problem: str) -> None:
-        super().__init__(f"{part}users[{position}], {part}items[{position}]: {problem}")
+        super().__init__(part, int(position), problem)
         self.part, self.position, self.problem = part, int(position), problem
+
+    def __str__(self) -> str:
+        return (
+            f"{self.part}users[{self.position}], {self.part}items[{self.position}]: {self.problem}"
+        )
 
 
 def _ids(name: str, values: ArrayLike) -> IntArray:
@@ -314,7 +329,8 @@ def leave_last_out(ratings: pd.DataFrame) -> Split:
     for name in columns:
         if name not in ratings:
             raise ValueError(f"ratings must have a column {name!r}, not {list(ratings.columns)}")
-    user, movie, time = (_ids(f"ratings[{name!r}]", ratings[name]) for name in columns)
+    user, movie = (_ids(f"ratings[{name!r}]", ratings[name]) for name in columns[:2])
+    time = as_integers("ratings['timestamp']", ratings["timestamp"], low=-LARGEST)
     for i in _repeats(user, movie)[:1]:
         raise ValueError(f"ratings, row {i}: user {user[i]} and movie {movie[i]} are repeated")
     users = np.unique(user, return_inverse=True)[1]
@@ -441,6 +457,8 @@ def _read_table(path: Path, separator: bytes, names: list[str], more: bool = Fal
             content = gzip.decompress(content) if path.suffix == ".gz" else content
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is truncated or no {path.suffix} file: {error}") from error
+    except (RuntimeError, NotImplementedError) as error:  # what zipfile raises of foreign archives
+        raise ValueError(f"{path} is encrypted or packed in an unknown way: {error}") from error
     if not content.strip():
         raise ValueError(f"{path} is empty")
     first = re.split(rb"[\r\n]", content, maxsplit=1)[0].count(separator) + 1

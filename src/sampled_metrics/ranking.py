@@ -18,6 +18,7 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     one_or_one_each,
+    read_only,
     refuse,
 )
 
@@ -63,6 +64,19 @@ class Ranks:
     n_predicted: IntArray | None = None
     gains: FloatArray | None = None
     ideal_gains: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what the metrics could not be right about."""
+        n_ranked = np.diff(self.offsets)
+        if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (n_ranked < 0).any():
+            raise ValueError("offsets must ascend from 0 to the number of values")
+        if len(n_ranked) != len(self.n_relevant) or (n_ranked > self.n_relevant).any():
+            raise ValueError("n_relevant must be one number per instance, at least its ranks")
+        steps = np.diff(self.values, prepend=0)
+        starts = self.offsets[:-1][n_ranked > 0]
+        steps[starts] = self.values[starts]
+        if (steps <= 0).any():
+            refuse("values", self.values, steps <= 0, "at least 1 and ascending in an instance")
 
     @classmethod
     def from_lists(
@@ -262,6 +276,8 @@ def _flatten(
     name: str, lists: Sequence[Iterable[object]], ordered: bool
 ) -> tuple[NDArray[np.generic], IntArray]:
     """Return all items in one flat array, and the length of each list."""
+    if isinstance(lists, np.ndarray) and lists.dtype.kind == "O":
+        lists = lists.tolist()
     if isinstance(lists, np.ndarray) and lists.ndim == 2:
         counts = np.full(len(lists), lists.shape[1], dtype=np.int64)
         items = lists.ravel()
@@ -277,6 +293,8 @@ def _flatten(
         flat = [item for row in lists for item in row]
         if len({isinstance(item, str) for item in flat}) > 1:
             raise ValueError(f"{name} mixes strings with other items; they must be of one kind")
+        if any(isinstance(item, bool | np.bool_) for item in flat):
+            raise ValueError(f"{name} holds True or False; items must be integers or strings")
         counts = np.array([len(row) for row in lists], dtype=np.int64)  # type: ignore[arg-type]
         try:
             items = np.array(flat)
@@ -284,6 +302,8 @@ def _flatten(
             items = np.empty((0, 0))
         if items.ndim != 1:
             raise ValueError(f"{name} is nested too deeply; each instance must be a list of items")
+    if items.size and items.dtype.kind == "u" and items.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} holds item {items.max()}; integer items must be below 2**63")
     if not items.size or items.dtype.kind in "iu":
         return items.astype(np.int64), counts
     if items.dtype.kind == "U":
@@ -332,12 +352,12 @@ class TiedRanks:
     n_items: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "best", as_integers("best", self.best))
+        object.__setattr__(self, "best", read_only(as_integers("best", self.best)))
         if self.best.ndim != 1:
             raise ValueError(f"best has shape {self.best.shape}; best must be a flat list of ranks")
         for name, low in (("n_tied", 0), ("n_items", 1)):
             given = one_or_one_each(name, getattr(self, name), self.best.shape, low)
-            object.__setattr__(self, name, given)
+            object.__setattr__(self, name, read_only(given))
         if (bad := self.best + self.n_tied > self.n_items).any():
             refuse("best", self.best, bad, "at most n_items - n_tied")
 

@@ -85,11 +85,13 @@ class MatrixFactorization:
     item_factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _checks.as_integer("n_factors", self.n_factors)
-        _checks.as_integer("n_sweeps", self.n_sweeps)
+        self.n_factors = _checks.as_integer("n_factors", self.n_factors)
+        self.n_sweeps = _checks.as_integer("n_sweeps", self.n_sweeps)
         # Zero would leave the system of a user without training events singular.
-        _check_positive("regularization", self.regularization)
-        _check_positive("unobserved_weight", self.unobserved_weight, or_zero=True)
+        self.regularization = _checks.as_number("regularization", self.regularization)
+        weight = _checks.as_number("unobserved_weight", self.unobserved_weight, zero=True)
+        self.unobserved_weight = weight
+        _checks.as_generator(self.rng)
 
     def fit(self, train: sparse.csr_array) -> Self:
         """Fit to `train`, shape (n_users, n_items): a one per training event, nothing else."""
@@ -123,8 +125,11 @@ class MatrixFactorization:
 
     def loss(self, train: sparse.csr_array) -> float:
         """Return the loss that the fit minimizes; `train` is what was fitted."""
-        users, items = _as_train(train).nonzero()
-        u, v = self.user_factors, self.item_factors
+        events = _as_train(train)
+        u, v = _fitted(self, "user_factors"), _fitted(self, "item_factors")
+        if events.shape != (len(u), len(v)):
+            raise ValueError(f"train has shape {events.shape}; fitted was {(len(u), len(v))}")
+        users, items = events.nonzero()
         scores = sum(u[users, f] * v[items, f] for f in range(u.shape[1]))
         everywhere = np.sum((u.T @ u) * (v.T @ v))  # the squared scores of all pairs
         return float(
@@ -135,8 +140,8 @@ class MatrixFactorization:
 
     def scores(self, users: ArrayLike) -> FloatArray:
         """Return the scores of all items for the given users, shape (len(users), n_items)."""
-        chosen = self.user_factors[_as_users(users, len(self.user_factors))]
-        return np.asarray(chosen @ self.item_factors.T)
+        factors = _fitted(self, "user_factors")
+        return np.asarray(factors[_as_users(users, len(factors))] @ self.item_factors.T)
 
 
 @dataclass(eq=False)
@@ -212,12 +217,12 @@ class ItemKNN:
     similarity: FloatArray | sparse.csc_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _check_positive("exponent", self.exponent)
+        self.exponent = _checks.as_number("exponent", self.exponent)
         for name in ("row_neighbors", "column_neighbors"):
             if getattr(self, name) is not None:
-                _checks.as_integer(name, getattr(self, name))
-        if self.row_norm is not None:
-            _checks.as_choice("row_norm", self.row_norm, ("l2", "None"))
+                setattr(self, name, _checks.as_integer(name, getattr(self, name)))
+        if self.row_norm not in ("l2", None):
+            raise ValueError(f"row_norm is {self.row_norm!r}; row_norm must be 'l2' or None")
 
     def fit(self, train: sparse.csr_array) -> Self:
         """Fit to `train`, shape (n_users, n_items): a one per training event, nothing else."""
@@ -265,7 +270,8 @@ class ItemKNN:
 
     def scores(self, users: ArrayLike) -> FloatArray:
         """Return the scores of all items for the given users, shape (len(users), n_items)."""
-        sums = self._sum(self._train[_as_users(users, self._train.shape[0])])
+        train = _fitted(self, "_train")
+        sums = self._sum(train[_as_users(users, train.shape[0])])
         if self.divide_by_row_sum:
             sums /= np.where(self._row_sums > 0, self._row_sums, 1.0)
         return sums
@@ -298,9 +304,14 @@ def _as_train(train: sparse.csr_array) -> sparse.csr_array:
 
 
 def _as_users(users: ArrayLike, n_users: int) -> IntArray:
-    return _checks.as_integers("users", users, 0, n_users - 1, "the number of users less one")
+    rows = _checks.as_integers("users", users, 0, n_users - 1, "the number of users less one")
+    if rows.ndim != 1:
+        raise ValueError(f"users has shape {rows.shape}; users must be a flat list")
+    return rows
 
 
-def _check_positive(name: str, value: float, or_zero: bool = False) -> None:
-    if not (0 < value < np.inf or (or_zero and value == 0)):
-        raise ValueError(f"{name} is {value}; {name} must be positive{' or 0' if or_zero else ''}")
+def _fitted(model: object, name: str) -> Any:
+    """Return what `fit` has learned, or say that there was no fit."""
+    if not hasattr(model, name):
+        raise ValueError(f"{type(model).__name__} is not fitted; call fit(train) first")
+    return getattr(model, name)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._checks import (
     FloatArray,
     IntArray,
+    as_flag,
     as_generator,
     as_integer,
     as_integers,
@@ -208,10 +209,13 @@ def _as_draw(
     n = one_or_one_each("n_items", n_items, r.shape, low=2)
     if (r > n).any():
         refuse("ranks", r, r > n, "at most n_items")
+    replacement = as_flag("replacement", replacement)
     m = as_integer("n_samples", n_samples)
     if not replacement and (n <= m).any():
+        x = int(np.argmax(n.ravel() <= m))
         raise ValueError(
-            f"n_samples is {m}; without replacement it must be at most n_items - 1, {n.min() - 1}"
+            f"n_samples is {m}; without replacement it must be at most n_items - 1, "
+            f"{n.ravel()[x] - 1} for instance {x}"
         )
     return r, n, m
 

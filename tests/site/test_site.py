@@ -172,6 +172,33 @@ def test_linked_tables_hold_numbers(page, html):
             assert table.columns[table.isna().all()].tolist() == [], address
 
 
+SAMPLED = ["exact", "rank_estimate", "uncorrected"]
+TABLES = {
+    "table1": (["recommender", "metric", "value", "paper"], 12),
+    "table2": (
+        ["recommender", "metric", "mean", "std", "expected", "paper_mean", "paper_std"],
+        12,
+    ),
+    "table3": (
+        ["metric", "recommender", "estimator", "mean", "std", "paper_mean", "paper_std"],
+        36,
+    ),
+    "five_users": (["user", "metric", "k", "value"], 144),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_have_the_promised_columns(name, html):
+    table = pd.read_csv(html / "results" / f"{name}.csv")
+    columns, length = TABLES[name]
+    assert table.columns.tolist() == columns
+    assert len(table) == length
+    if name == "table3":
+        assert sorted(table.estimator.unique()) == SAMPLED
+        y = table[(table.recommender == "Y") & (table.estimator == "exact")]
+        assert y["mean"].round(2).tolist() == [8.84, 4.59, 4.32, 85.33]
+
+
 @every_page
 def test_executed_notebook_can_be_downloaded(page, html):
     path = html / f"{page}.html"
