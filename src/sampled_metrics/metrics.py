@@ -84,6 +84,43 @@ class Metric(ABC):
             value = rows.total(self._gain(rows, n)) / self._normalizer(rows, n)
         return np.where(rows.n_relevant > 0, value, np.nan).reshape(shape)
 
+    def mean(
+        self,
+        ranks: Ranks | ArrayLike,
+        n_items: ArrayLike | None = None,
+        empty: float = np.nan,
+    ) -> float:
+        """Average the metric over all instances (Krichene & Rendle 2020, equation 1).
+
+        Parameters
+        ----------
+        ranks, n_items
+            As in calling the metric.
+        empty : float
+            What an instance without relevant items counts, such as 0.
+            With NaN, the default, it is left out of the mean.
+
+        Returns
+        -------
+        float
+            NaN if no instance counts.
+
+        Raises
+        ------
+        ValueError
+            As calling the metric.
+
+        Examples
+        --------
+        >>> users = Ranks.from_lists([[1], []])
+        >>> Recall(k=1).mean(users), Recall(k=1).mean(users, empty=0)
+        (1.0, 0.5)
+        """
+        values = self(ranks, n_items)
+        values = np.where(np.isnan(values), empty, values)
+        counted = values[~np.isnan(values)]
+        return float(counted.mean()) if counted.size else float("nan")
+
     @abstractmethod
     def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
         """Return g(j, r_j) of each rank, shape (n_ranked,)."""
@@ -363,9 +400,10 @@ class NDCG(_Cut):
     ----------
     k : int, optional
         Cutoff, at least 1; without one all ranks count.
-    ideal : {"relevant", "hits"}
+    ideal : {"relevant", "hits", "full"}
         What the ideal ranking holds: "relevant" is the paper's, all relevant items; "hits" only
-        those that were found in the top k, sorted (NDCG is 0 without any).
+        those that were found in the top k, sorted (NDCG is 0 without any); "full" k items of
+        gain 1, also where fewer are relevant.
     gain : {"linear", "exponential"}
         What an item of relevance g adds: g, or :math:`2^g - 1`.
         The two agree where items are just relevant or not, g = 1.
@@ -389,7 +427,9 @@ class NDCG(_Cut):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        as_choice("ideal", self.ideal, ("relevant", "hits"))
+        as_choice("ideal", self.ideal, ("relevant", "hits", "full"))
+        if self.ideal == "full" and self.k is None:
+            raise ValueError('k is None; NDCG with ideal "full" needs a cutoff')
         as_choice("gain", self.gain, ("linear", "exponential"))
 
     def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
@@ -399,6 +439,9 @@ class NDCG(_Cut):
         return np.where(self._cut(rows), discounted, 0.0)
 
     def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray:
+        if self.ideal == "full" and self.k is not None:
+            full = 1.0 / np.log2(np.arange(2, self.k + 2))
+            return np.full(len(rows), full.sum())
         counts, gains = rows.n_relevant, rows.ideal_gains
         if self.ideal == "hits":
             counts = _n_hits(self, rows)
