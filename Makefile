@@ -1,7 +1,7 @@
 # Every recipe is a line that can also be typed; Windows: the README has the plain commands.
 PYTHON ?= python3
 BIN = .venv/bin
-.PHONY: book test test-site lint ranks clean
+.PHONY: book test test-site lint ranks dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -18,6 +18,9 @@ lint: .venv/ready
 
 ranks: .venv/ready
 	$(BIN)/python book/data/make_ranks.py && $(BIN)/python book/data/make_picture.py
+
+dialects: .venv/ready
+	$(BIN)/python book/data/dialects/record.py
 
 clean:
 	rm -rf .venv _build book/results/*.csv

@@ -1,9 +1,11 @@
 """The five users of the blog "The confusion over information retrieval metrics": its unit tests.
 
-The blog's printed values are in book/data/blog_five_users.csv, which the book reads as well.
+The users are in book/data/five_users.json and the blog's printed values in
+book/data/blog_five_users.csv; the book reads both as well.
 NaN marks a user without labels, who is left out of the mean.
 """
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,8 +15,7 @@ import pytest
 
 from sampled_metrics import F1, NDCG, AveragePrecision, Precision, Ranks, Recall, ReciprocalRank
 
-LABELS = [[1, 2, 3, 4, 5, 6], [2, 4, 6], [2, 4, 6], [], []]
-PREDICTIONS = [[1, 6, 8], [1, 2, 3, 4, 5], [], [1, 2, 3, 4], []]
+DATA = Path(__file__).parents[1] / "book" / "data"
 
 # The blog divides AP by the hits and takes NDCG's ideal list from the hits.
 BLOG = {
@@ -49,13 +50,13 @@ PAPER = [
 
 @pytest.fixture
 def users():
-    return Ranks.from_recommendations(PREDICTIONS, LABELS)
+    five = json.loads((DATA / "five_users.json").read_text())
+    return Ranks.from_recommendations(five["predictions"], five["labels"])
 
 
 @pytest.fixture(scope="module")
 def printed():
-    path = Path(__file__).parents[1] / "book" / "data" / "blog_five_users.csv"
-    table = pd.read_csv(path, keep_default_na=False)
+    table = pd.read_csv(DATA / "blog_five_users.csv", keep_default_na=False)
     table = table.set_index(["metric", "k", "user"])["printed"].sort_index()
     return table.map(lambda text: np.nan if text == "NaN" else float(Fraction(text)))
 

@@ -133,7 +133,7 @@ def pytrec_eval(name, k, labels, predictions):
 
 @library(
     "ir_measures",
-    "ir_measures",
+    "ir_measures, dictionaries",
     Precision="P",
     Recall="R",
     AP="AP",
@@ -142,12 +142,38 @@ def pytrec_eval(name, k, labels, predictions):
     uncut={"F1": "SetF"},
 )
 def ir_measures(name, k, labels, predictions):
+    return ir_measure(name, k, text_keys(labels, relevant), text_keys(predictions))
+
+
+@library(
+    "ir_measures",
+    "ir_measures, lists",
+    Precision="P",
+    Recall="R",
+    AP="AP",
+    RR="RR",
+    NDCG="nDCG",
+    uncut={"F1": "SetF"},
+)
+def ir_measures_lists(name, k, labels, predictions):
+    from ir_measures import Qrel, ScoredDoc
+
+    def flat(kind, users, values):
+        return [
+            kind(user, item, value)
+            for user, items in text_keys(users, values).items()
+            for item, value in items.items()
+        ]
+
+    return ir_measure(name, k, flat(Qrel, labels, relevant), flat(ScoredDoc, predictions, scores))
+
+
+def ir_measure(name, k, qrels, run):
     import ir_measures
 
     measure = ir_measures.parse_measure(name if k is None else f"{name}@{k}")
-    data = text_keys(labels, relevant), text_keys(predictions)
-    values = {int(row.query_id): row.value for row in ir_measures.iter_calc([measure], *data)}
-    return {**values, "mean": ir_measures.calc_aggregate([measure], *data)[measure]}
+    values = {int(row.query_id): row.value for row in ir_measures.iter_calc([measure], qrels, run)}
+    return {**values, "mean": ir_measures.calc_aggregate([measure], qrels, run)[measure]}
 
 
 @library(
@@ -235,14 +261,278 @@ def spark_ml(name, k, labels, predictions):
     return RankingEvaluator(metricName=name, **options).evaluate(rows)
 
 
+@library(
+    "torchmetrics",
+    "torchmetrics",
+    Precision="RetrievalPrecision",
+    Recall="RetrievalRecall",
+    AP="RetrievalMAP",
+    RR="RetrievalMRR",
+    NDCG="RetrievalNormalizedDCG",
+)
+def torchmetrics(name, k, labels, predictions):
+    import torch
+    from torchmetrics import retrieval
+
+    target = torch.tensor(matrix(labels, relevant)).long()
+    indexes = torch.arange(len(labels))[:, None].expand(target.shape)
+    return getattr(retrieval, name)(top_k=k)(
+        torch.tensor(matrix(predictions, scores)).flatten(), target.flatten(), indexes.flatten()
+    )
+
+
+@library(
+    "recommenders",
+    "Microsoft recommenders",
+    Precision="precision_at_k",
+    Recall="recall_at_k",
+    AP="map_at_k",
+    NDCG="ndcg_at_k",
+    uncut={"AP": "map"},
+)
+def recommenders(name, k, labels, predictions):
+    from recommenders.evaluation import python_evaluation
+
+    options = {} if k is None else {"k": k}
+    return getattr(python_evaluation, name)(
+        table(labels, "userID", "itemID", rating=lambda position: 1.0),
+        table(predictions, "userID", "itemID", prediction=lambda position: 1 / position),
+        **options,
+    )
+
+
+@library(
+    "lenskit",
+    "LensKit",
+    Precision="Precision",
+    Recall="Recall",
+    AP="AveragePrecision",
+    RR="RecipRank",
+    NDCG="NDCG",
+)
+def lenskit(name, k, labels, predictions):
+    import pandas as pd
+    from lenskit.data import ItemList, ItemListCollection
+    from lenskit.metrics import RunAnalysis, ranking
+
+    def lists(users, **options):
+        # without a type, an empty list is taken for one of real numbers
+        ids = {user: pd.array(items, dtype="int64").to_numpy() for user, items in users.items()}
+        lists = {user: ItemList(item_ids=items, **options) for user, items in ids.items()}
+        return ItemListCollection.from_dict(lists, "user_id")
+
+    analysis = RunAnalysis(getattr(ranking, name)(n=k))
+    result = analysis.measure(lists(predictions, ordered=True), lists(labels))
+    values = result.list_metrics(fill_missing=False).iloc[:, 0]
+    return {**values.to_dict(), "mean": result.list_summary()["mean"].iloc[0]}
+
+
+@library("implicit", "implicit", Precision="precision", AP="map", NDCG="ndcg")
+def implicit(name, k, labels, predictions):
+    import numpy as np
+    from implicit.evaluation import ranking_metrics_at_k
+    from scipy.sparse import csr_matrix
+
+    class Model:
+        def recommend(self, users, user_items, N, **_):
+            ids = np.full((len(users), N), -1, dtype=np.int32)  # -1: the list is shorter
+            for row, user in zip(ids, users, strict=True):
+                items = list(predictions.values())[user][:N]
+                row[: len(items)] = items
+            return ids, np.ones(ids.shape)
+
+    test = csr_matrix(matrix(labels, relevant))
+    train = csr_matrix(test.shape)
+    return ranking_metrics_at_k(Model(), train, test, K=k, show_progress=False)[name]
+
+
+@library(
+    "recbole",
+    "RecBole",
+    Precision="Precision",
+    Recall="Recall",
+    AP="MAP",
+    RR="MRR",
+    NDCG="NDCG",
+)
+def recbole(name, k, labels, predictions):
+    import torch
+    from recbole.evaluator import metrics
+    from recbole.evaluator.collector import DataStruct
+
+    # One row per user: for the first k predictions, whether it hits; then the number of labels.
+    rows = [
+        [*(item in labels[user] for item in items[:k]), *[0] * (k - len(items)), len(labels[user])]
+        for user, items in predictions.items()
+    ]
+    data = DataStruct()
+    data.set("rec.topk", torch.tensor(rows, dtype=torch.int))
+    metric = getattr(metrics, name)({"topk": [k], "metric_decimal_place": 12})
+    (mean,) = metric.calculate_metric(data).values()
+    return mean
+
+
+@library(
+    "replay",
+    "RePlay, dictionaries",
+    Precision="Precision",
+    Recall="Recall",
+    AP="MAP",
+    RR="MRR",
+    NDCG="NDCG",
+)
+def replay(name, k, labels, predictions):
+    scored = {user: list(scores(items).items()) for user, items in predictions.items()}
+    return replay_metric(name, k, scored, labels)
+
+
+@library(
+    "replay",
+    "RePlay, tables",
+    Precision="Precision",
+    Recall="Recall",
+    AP="MAP",
+    RR="MRR",
+    NDCG="NDCG",
+)
+def replay_tables(name, k, labels, predictions):
+    scored = table(predictions, "query_id", rating=lambda position: 1 / position)
+    return replay_metric(name, k, scored, table(labels, "query_id"))
+
+
+def replay_metric(name, k, predictions, labels):
+    from replay import metrics
+
+    metric = getattr(metrics, name)
+    (values,) = metric(k, mode=metrics.PerUser())(predictions, labels).values()
+    (mean,) = metric(k)(predictions, labels).values()
+    return {**values, "mean": mean}
+
+
+@library(
+    "cornac",
+    "Cornac",
+    Precision="Precision",
+    Recall="Recall",
+    F1="FMeasure",
+    NDCG="NDCG",
+    uncut={"RR": "MRR", "AP": "MAP"},
+)
+def cornac(name, k, labels, predictions):
+    import numpy as np
+    from cornac import metrics
+
+    metric = getattr(metrics, name)(**({} if k is None else {"k": k}))
+    # Its means come with its own experiments, from its own models: not here.
+    return {
+        user: attempt(
+            metric.compute,
+            gt_pos=np.array(labels[user], dtype=int),
+            pd_rank=np.array(predictions[user], dtype=int),
+            item_indices=np.arange(N_ITEMS),
+            pd_scores=scored,
+        )
+        for user, scored in zip(labels, matrix(predictions, scores), strict=True)
+    }
+
+
+@library("jurity", "jurity", Precision="Precision", Recall="Recall", AP="MAP", NDCG="NDCG")
+def jurity(name, k, labels, predictions):
+    from jurity.recommenders import RankingRecoMetrics
+
+    metric = getattr(RankingRecoMetrics, name)(click_column="score", k=k)
+    return metric.get_score(
+        table(labels, score=lambda position: 1.0),
+        table(predictions, score=lambda position: 1 / position),
+    )
+
+
+@library("rexmex", "rexmex", Precision="hits_at_k", AP="mean_average_precision_at_k")
+def rexmex(name, k, labels, predictions):
+    from rexmex.metrics import ranking
+
+    metric = getattr(ranking, name)
+    if name == "hits_at_k":  # for one user, and without a mean
+        return {
+            user: attempt(metric, labels[user], items, k) for user, items in predictions.items()
+        }
+    return metric(list(labels.values()), list(predictions.values()), k)
+
+
+@library(
+    "recmetrics",
+    "recmetrics",
+    uncut={"Precision": "recommender_precision", "Recall": "recommender_recall"},
+)
+def recmetrics(name, k, labels, predictions):
+    from recmetrics import metrics
+
+    return getattr(metrics, name)(list(predictions.values()), list(labels.values()))
+
+
+@library(
+    "evidently",
+    "evidently",
+    Precision="PrecisionTopK",
+    Recall="RecallTopK",
+    F1="FBetaTopK",
+    AP="MAP",
+    RR="MRR",
+    NDCG="NDCG",
+)
+def evidently(name, k, labels, predictions):
+    import pandas as pd
+    from evidently import DataDefinition, Dataset, Recsys, Report
+    from evidently.metrics import recsys
+
+    # Labels and predictions share a row per user and item; an item not predicted is far behind.
+    rows = [
+        (user, item, int(item in labels[user]), ranks.get(item, 1000 + item))
+        for user, items in predictions.items()
+        for ranks in [{item: rank for rank, item in enumerate(items, start=1)}]
+        for item in range(N_ITEMS)
+    ]
+    data = Dataset.from_pandas(
+        pd.DataFrame(rows, columns=["user_id", "item_id", "target", "prediction"]),
+        DataDefinition(ranking=[Recsys(recommendations_type="rank")]),
+    )
+    report = Report([getattr(recsys, name)(k=k)]).run(data)
+    (metric,) = report.dict()["metrics"]
+    # One value for each k from 1 on; in NDCG and MRR its "rank" says k + 1 instead of k.
+    return list(metric["value"]["value"].values())[k - 1]
+
+
+@library(
+    "rankereval",
+    "rankereval",
+    Precision="Precision",
+    Recall="Recall",
+    F1="F1",
+    AP="AP",
+    RR="ReciprocalRank",
+    NDCG="NDCG",
+)
+def rankereval(name, k, labels, predictions):
+    import rankereval as library
+
+    true = library.BinaryLabels.from_positive_indices(list(labels.values()))
+    ranked = library.Rankings.from_ranked_indices(list(predictions.values()))
+    metric = getattr(library, name)(k)
+    values = metric.score(true, ranked)
+    mean = metric.mean(true, ranked)
+    return {**dict(zip(labels, values, strict=True)), "mean": mean}
+
+
 # --- one cell after the other
 
 
-def attempt(function, *arguments):
+def attempt(function, *arguments, **options):
     """Return the function's value, or the exception as text."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return function(*arguments)
+            return function(*arguments, **options)
+    except ImportError:
+        raise  # a broken environment, not the library's answer
     except Exception as error:
         message = " ".join(str(error).split())
         return f"{type(error).__name__}: {message[:80]}".rstrip(": ")
@@ -251,32 +541,30 @@ def attempt(function, *arguments):
 def cells(measure, labels, predictions):
     """Return {user or "mean": value} for one metric at one k.
 
-    Without values per user, or when one user fails all, each user is evaluated alone. Some
-    libraries return 0 or fail for a user alone whom they drop among others, and some the other
-    way round; so user 1, whom everybody counts, lends company: when the mean over user 1 and
-    another is that of user 1 alone, the other was dropped.
+    Without values per user, or when one user makes all fail, each user is evaluated alone. Some
+    libraries return 0 for a user alone whom they drop among others, or fail where they count. So
+    user 1, whom all of them count, lends company: when the mean over user 1 and another is that of
+    user 1 alone, the other was dropped; when it is a number and the other fails alone, it tells
+    the other's value.
     """
 
     def among(*users):
         return attempt(measure, *({user: d[user] for user in users} for d in (labels, predictions)))
 
-    def mean(*users):
-        result = among(*users)
-        return result["mean"] if isinstance(result, dict) else result
-
     everybody = among(*labels)
     if isinstance(everybody, dict):
-        return {user: everybody.get(user, "dropped") for user in [*labels, "mean"]}
-    first = mean(1)
-    values = {1: first}
-    for user in list(labels)[1:]:
-        alone, both = mean(user), mean(1, user)
-        if both == first != alone:
-            values[user] = "dropped"
-        elif isinstance(alone, str) and not isinstance(both, str):
-            values[user] = 2 * both - first
-        else:
-            values[user] = alone
+        names = [*labels, *({"mean"} & everybody.keys())]
+        return {name: everybody.get(name, "dropped") for name in names}
+    values = {user: among(user) for user in labels}
+    for user, alone in values.items():
+        if isinstance(alone, dict):
+            values[user] = alone.get(user, "dropped")
+        elif user != 1:
+            first, both = values[1], among(1, user)
+            if both == first != alone and not isinstance(both, str):
+                values[user] = "dropped"
+            elif isinstance(alone, str) and not isinstance(both, str):
+                values[user] = 2 * both - first
     return {**values, "mean": everybody}
 
 

