@@ -1,6 +1,6 @@
 """What does ranking cost beyond the scores? `exact_ranks` over the bare matrix product.
 
-    python benchmarks/exact_ranks.py            # 1,024 users, 500,000 items: about two minutes
+    python benchmarks/exact_ranks.py            # 1,024 users, 500,000 items: about three minutes
     python benchmarks/exact_ranks.py --smoke    # a tiny size, to see that it runs
 
 The bare product makes the same float32 scores, block of users by block, and does nothing with

@@ -37,7 +37,22 @@ class CorrectedMetric:
     n_items: int
 
     def __call__(self, sampled_ranks: ArrayLike) -> FloatArray:
-        """Look up the estimate of each sampled rank, in 1, ..., ``n_samples + 1``."""
+        """Look up the estimate of each sampled rank.
+
+        Parameters
+        ----------
+        sampled_ranks : array_like of int
+            Sampled ranks, in 1, ..., ``n_samples + 1``.
+
+        Returns
+        -------
+        ndarray of float64, shape of `sampled_ranks`
+
+        Raises
+        ------
+        ValueError
+            If a sampled rank is out of range.
+        """
         rows = as_integers("sampled_ranks", sampled_ranks, 1, len(self.values), "n_samples + 1")
         return self.values[rows - 1]
 

@@ -94,7 +94,23 @@ class MatrixFactorization:
         _checks.as_generator(self.rng)
 
     def fit(self, train: sparse.csr_array) -> Self:
-        """Fit to `train`, shape (n_users, n_items): a one per training event, nothing else."""
+        """Fit to training events.
+
+        Parameters
+        ----------
+        train : scipy.sparse.csr_array, shape (n_users, n_items)
+            A one per training event, nothing else.
+
+        Returns
+        -------
+        Self
+            The recommender itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If `train` is not sparse or holds anything but ones.
+        """
         by_user = _as_train(train)
         by_item = sparse.csr_array(by_user.T)
         shape = by_item.shape[0], self.n_factors
@@ -124,7 +140,23 @@ class MatrixFactorization:
         return solved
 
     def loss(self, train: sparse.csr_array) -> float:
-        """Return the loss that the fit minimizes; `train` is what was fitted."""
+        """Compute the loss that the fit minimizes.
+
+        Parameters
+        ----------
+        train : scipy.sparse.csr_array, shape (n_users, n_items)
+            The training events that were fitted.
+
+        Returns
+        -------
+        float
+            The three sums of the class's formula.
+
+        Raises
+        ------
+        ValueError
+            If nothing was fitted, or `train` has another shape.
+        """
         events = _as_train(train)
         u, v = _fitted(self, "user_factors"), _fitted(self, "item_factors")
         if events.shape != (len(u), len(v)):
@@ -139,7 +171,23 @@ class MatrixFactorization:
         )
 
     def scores(self, users: ArrayLike) -> FloatArray:
-        """Return the scores of all items for the given users, shape (len(users), n_items)."""
+        """Score all items.
+
+        Parameters
+        ----------
+        users : array_like of int, shape (n,)
+            Users, in 0..n_users - 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_items)
+            The scores, higher for better items.
+
+        Raises
+        ------
+        ValueError
+            If nothing was fitted, or a user is out of range.
+        """
         factors = _fitted(self, "user_factors")
         return np.asarray(factors[_as_users(users, len(factors))] @ self.item_factors.T)
 
@@ -184,7 +232,7 @@ class ItemKNN:
     Attributes
     ----------
     similarity : ndarray or scipy.sparse.csc_array, shape (n_items, n_items)
-        The similarity s''; dense where all neighbors are kept.
+        The similarity s''; dense, 8 bytes an entry, where all neighbors are kept.
 
     Raises
     ------
@@ -225,7 +273,23 @@ class ItemKNN:
             raise ValueError(f"row_norm is {self.row_norm!r}; row_norm must be 'l2' or None")
 
     def fit(self, train: sparse.csr_array) -> Self:
-        """Fit to `train`, shape (n_users, n_items): a one per training event, nothing else."""
+        """Fit to training events.
+
+        Parameters
+        ----------
+        train : scipy.sparse.csr_array, shape (n_users, n_items)
+            A one per training event, nothing else.
+
+        Returns
+        -------
+        Self
+            The recommender itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If `train` is not sparse or holds anything but ones.
+        """
         self._train = _as_train(train)
         common = sparse.csr_array(self._train.T @ self._train)
         common.sort_indices()
@@ -269,7 +333,23 @@ class ItemKNN:
         return np.asarray(sums.toarray() if sparse.issparse(sums) else sums)
 
     def scores(self, users: ArrayLike) -> FloatArray:
-        """Return the scores of all items for the given users, shape (len(users), n_items)."""
+        """Score all items.
+
+        Parameters
+        ----------
+        users : array_like of int, shape (n,)
+            Users, in 0..n_users - 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_items)
+            The scores, higher for better items.
+
+        Raises
+        ------
+        ValueError
+            If nothing was fitted, or a user is out of range.
+        """
         train = _fitted(self, "_train")
         sums = self._sum(train[_as_users(users, train.shape[0])])
         if self.divide_by_row_sum:
