@@ -25,6 +25,7 @@ METRICS = [
     AUC(),
     Precision(k=3),
     Recall(k=3),
+    Recall(k=3, denominator="capped"),
     F1(k=3),
     AveragePrecision(),
     AveragePrecision(k=3),
@@ -61,7 +62,7 @@ def by_definition(metric, ranks, n=N_ITEMS):
         case Precision():
             return precision(k)
         case Recall():
-            return len(hits) / len(ranks)
+            return len(hits) / (min(len(ranks), k) if "capped" in str(metric) else len(ranks))
         case F1():
             p, r = precision(k), len(hits) / len(ranks)
             return 2 * p * r / (p + r) if p + r else 0
@@ -273,11 +274,14 @@ def test_auc_says_what_it_needs():
 
 def test_predicted_denominator():
     users = Ranks.from_recommendations([[1, 9], [9, 1, 8, 7]], [[1, 2, 3], [1]])
-    metric = AveragePrecision(k=3, denominator="predicted")
-    np.testing.assert_allclose(metric(users), [1 / 2, (1 / 2) / 3])
-    assert metric(Ranks.from_recommendations([[], [1]], [[1], [1]])).tolist() == [0, 1]
-    with pytest.raises(ValueError, match="needs the lengths of the lists"):
-        metric([1, 2])
+    ap = AveragePrecision(k=3, denominator="predicted")
+    np.testing.assert_allclose(ap(users), [1 / 2, (1 / 2) / 3])
+    precision = Precision(k=3, denominator="predicted")
+    np.testing.assert_allclose(precision(users), [1 / 2, 1 / 3])
+    for metric in (ap, precision):
+        assert metric(Ranks.from_recommendations([[], [1]], [[1], [1]])).tolist() == [0, 1]
+        with pytest.raises(ValueError, match="needs the lengths of the lists"):
+            metric([1, 2])
 
 
 @pytest.mark.parametrize("metric", [Precision, Recall, F1, AveragePrecision, ReciprocalRank, NDCG])
@@ -319,6 +323,10 @@ def test_bad_ranks(ranks, message):
 def test_bad_choices():
     with pytest.raises(ValueError, match="denominator is 'min'; denominator must be one of capped"):
         AveragePrecision(denominator="min")
+    with pytest.raises(ValueError, match="denominator is 'hits'; denominator must be one of k, "):
+        Precision(k=3, denominator="hits")
+    with pytest.raises(ValueError, match="denominator is 'k'; denominator must be one of relevant"):
+        Recall(k=3, denominator="k")
     with pytest.raises(
         ValueError, match="ideal is 'all'; ideal must be one of relevant, hits, full"
     ):

@@ -138,6 +138,14 @@ class Metric(ABC):
     def _capped(self, counts: IntArray) -> IntArray:
         return counts if self.k is None else np.minimum(counts, self.k)
 
+    def _n_predicted(self, rows: Ranks) -> IntArray:
+        if rows.n_predicted is None:
+            raise ValueError(
+                'denominator is "predicted"; it needs the lengths of the lists of recommendations, '
+                "as Ranks.from_recommendations keeps them"
+            )
+        return np.maximum(self._capped(rows.n_predicted), 1)
+
     def __str__(self) -> str:
         """Return the name in print, such as ``NDCG@10``."""
         name = self._symbol if self.k is None else f"{self._symbol}@{self.k}"
@@ -221,27 +229,37 @@ class Precision(_Cut):
     .. math:: \mathrm{Prec}(R)_k = \frac{|\{r \in R : r \le k\}|}{k}
 
     Equation 3 of Krichene & Rendle (2020).
-    The divisor is k even where fewer items were recommended.
 
     Parameters
     ----------
     k : int
         Cutoff, at least 1.
+    denominator : {"k", "predicted"}
+        "k" divides by k even where fewer items were recommended; "predicted" by
+        min(length of the list of recommendations, k), and an empty list has precision 0.
 
     Examples
     --------
     >>> Precision(k=3)(Ranks.from_lists([[1, 2, 7], [4]])).round(3)
     array([0.667, 0.   ])
+    >>> short = Ranks.from_recommendations([[5, 8]], [[5]])
+    >>> Precision(k=4)(short), Precision(k=4, denominator="predicted")(short)
+    (array([0.25]), array([0.5]))
     """
 
     _symbol: ClassVar[str] = "Precision"
     k: int
+    denominator: str = "k"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_choice("denominator", self.denominator, ("k", "predicted"))
 
     def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
         return self._cut(rows).astype(np.float64)
 
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> int:
-        return self.k
+    def _normalizer(self, rows: Ranks, n: IntArray | None) -> IntArray | int:
+        return self.k if self.denominator == "k" else self._n_predicted(rows)
 
 
 @dataclass(frozen=True)
@@ -257,21 +275,32 @@ class Recall(_Cut):
     ----------
     k : int
         Cutoff, at least 1.
+    denominator : {"relevant", "capped"}
+        "relevant" divides by the number of relevant items; "capped" by
+        min(number of relevant items, k), so that a top k full of hits has recall 1.
 
     Examples
     --------
     >>> Recall(k=10)([212, 2, 743, 5342, 1548])
     array([0., 1., 0., 0., 0.])
+    >>> many = Ranks.from_lists([[1, 2, 7, 9]])
+    >>> Recall(k=2)(many), Recall(k=2, denominator="capped")(many)
+    (array([0.5]), array([1.]))
     """
 
     _symbol: ClassVar[str] = "Recall"
     k: int
+    denominator: str = "relevant"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_choice("denominator", self.denominator, ("relevant", "capped"))
 
     def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
         return self._cut(rows).astype(np.float64)
 
     def _normalizer(self, rows: Ranks, n: IntArray | None) -> IntArray:
-        return rows.n_relevant
+        return rows.n_relevant if self.denominator == "relevant" else self._capped(rows.n_relevant)
 
 
 @dataclass(frozen=True)
@@ -347,12 +376,7 @@ class AveragePrecision(_Cut):
             return self._capped(rows.n_relevant)
         if self.denominator == "hits":
             return np.maximum(_n_hits(self, rows), 1)
-        if rows.n_predicted is None:
-            raise ValueError(
-                'denominator is "predicted"; it needs the lengths of the lists of recommendations, '
-                "as Ranks.from_recommendations keeps them"
-            )
-        return np.maximum(self._capped(rows.n_predicted), 1)
+        return self._n_predicted(rows)
 
 
 @dataclass(frozen=True)
