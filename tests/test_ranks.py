@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
-from sampled_metrics import Ranks
+from sampled_metrics import NDCG, AveragePrecision, Ranks
 
-items = st.integers(-5, 12)
+# Few and small ones meet often; with a large one, users are looked up in several blocks.
+items = st.integers(0, 12) | st.sampled_from([-5, 2**19, 2**20 - 1, 2**62])
 users = st.lists(
     st.tuples(st.lists(items, unique=True, max_size=8), st.sets(items, max_size=8)), max_size=6
 )
@@ -32,6 +34,33 @@ def test_arrays_sets_and_unsigned_items_are_taken():
     predictions = np.array([[7, 3], [4, 7]], dtype=np.uint32)
     for labels in ([{7}, {7}], [[7], np.array([7])], np.array([[7], [7]])):
         assert Ranks.from_recommendations(predictions, labels).values.tolist() == want
+
+
+@given(users=users)
+def test_sparse_labels_are_the_same_as_lists(users):
+    """Stored entries are gains: all 1, or a mapping's."""
+    small = [([i for i in p if 0 <= i < 20], [i for i in r if 0 <= i < 20]) for p, r in users]
+    predictions, labels = [p for p, _ in small], [r for _, r in small]
+    for graded in (False, True):
+        table = np.zeros((len(small), 20))
+        for row, relevant in zip(table, labels, strict=True):
+            row[relevant] = 1 + np.arange(len(relevant)) if graded else 1
+        mappings = [{i: row[i] for i in r} for row, r in zip(table, labels, strict=True)]
+        got = Ranks.from_recommendations(predictions, sparse.csr_array(table))
+        want = Ranks.from_recommendations(predictions, mappings if graded else labels)
+        for metric in (AveragePrecision(), NDCG(), NDCG(ideal="hits")):
+            np.testing.assert_array_equal(metric(got), metric(want))
+
+
+def test_many_users_in_blocks():
+    """4,000 users of 1,000 items, more than one block has slots for: each finds their own."""
+    predictions = (np.arange(4000)[:, None] + np.arange(10)) % 1000
+    labels = (np.arange(4000)[:, None] + [3, 17]) % 1000
+    ranks = Ranks.from_recommendations(predictions, labels)
+    assert ranks.values.tolist() == [4] * 4000
+    predictions[3500, 9] = predictions[3500, 0]
+    with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500 twice"):
+        Ranks.from_recommendations(predictions, labels)
 
 
 def test_lists_are_sorted():
@@ -103,6 +132,8 @@ def test_bad_lists(lists, message):
         ([[1]], [{1: -1}], r"labels\[0\]\[0\] is -1; labels\[0\] must be finite and 0 or above"),
         ([{1: 2}], [[1]], r"predictions\[0\] is a dict; it must be a list, best item first"),
         ([{1, 2}], [[1]], r"predictions\[0\] is a set; it must be a list, best item first"),
+        (sparse.eye_array(2), [[1], [1]], "predictions is a sparse matrix; it must be lists"),
+        ([[1]], sparse.csr_array([[0, -2]]), r"labels\[0\]\[0\] is -2; labels\[0\] must be finite"),
         ([[[1, 2]]], [[1]], "predictions is nested too deeply"),
         ([[[1, 2], [3]]], [[1]], "predictions is nested too deeply"),
     ],

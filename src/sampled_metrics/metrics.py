@@ -463,18 +463,21 @@ class NDCG(_Cut):
         return np.where(self._cut(rows), discounted, 0.0)
 
     def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        if self.ideal == "full" and self.k is not None:
-            full = 1.0 / np.log2(np.arange(2, self.k + 2))
-            return np.full(len(rows), full.sum())
-        counts, gains = rows.n_relevant, rows.ideal_gains
-        if self.ideal == "hits":
-            counts = _n_hits(self, rows)
-            if rows.gains is not None:
-                kept = self._cut(rows)
-                owner = rows.spread(np.arange(len(rows)))[kept]
-                gains = rows.gains[kept][np.lexsort((-rows.gains[kept], owner))]
+        hits = self.ideal == "hits"
+        if rows.gains is None or self.ideal == "full":
+            # The discounts of the ranks 1, 2, ..., summed up; 1 for none, as 0 / 1 is 0.
+            counts = _n_hits(self, rows) if hits else rows.n_relevant
+            counts = self._capped(np.full_like(counts, self.k) if self.ideal == "full" else counts)
+            discounts = 1.0 / np.log2(np.arange(2, counts.max(initial=0) + 2))
+            return np.append(1.0, np.cumsum(discounts))[counts]
         # The ideal ranking: the instance's gains, the largest first, at the ranks 1, 2, ...
-        offsets = np.concatenate([[0], np.cumsum(counts)])
+        counts, gains = rows.n_relevant, rows.ideal_gains
+        if hits:
+            kept = self._cut(rows)
+            owner, gains = rows.owner[kept], rows.gains[kept]
+            gains = gains[np.lexsort((-gains, owner))]
+            counts = np.bincount(owner, minlength=len(rows))
+        offsets = np.append(0, np.cumsum(counts))
         ranks = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
         best = Ranks(ranks, offsets, counts, gains=gains)
         ideal = best.total(self._gain(best, n))

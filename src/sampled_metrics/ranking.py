@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from tqdm import tqdm
 
 from sampled_metrics._checks import (
@@ -29,6 +31,7 @@ __all__ = ["Ranks", "Recommender", "TiedRanks", "exact_ranks"]
 
 TIE_RULES = ("optimistic", "pessimistic", "random")
 MAX_SCORES = 2**27  # in memory at once, unless a block size is given
+SLOTS = 2**20  # of the table in which labels are looked up, unless one instance needs more
 PIECE = 2**20  # ranks that a metric is called with at once
 
 
@@ -136,7 +139,9 @@ class Ranks:
 
     @classmethod
     def from_recommendations(
-        cls, predictions: Sequence[Iterable[object]], labels: Sequence[Iterable[object]]
+        cls,
+        predictions: Sequence[Iterable[object]],
+        labels: Sequence[Iterable[object]] | sparse.csr_array[Any],
     ) -> Ranks:
         """Build from lists of recommended items and the sets of items that were relevant.
 
@@ -145,9 +150,10 @@ class Ranks:
         predictions : sequence of sequences, or array of shape (n_instances, length)
             For each instance, the recommended items, best first.
             Items are integers or strings.
-        labels : sequence of sequences, sets or mappings
+        labels : sequence of sequences, sets or mappings, or sparse matrix
             For each instance, its relevant items, in any order; or a mapping that says how
             relevant each is, 0 or above (an item of gain 0 is not relevant).
+            A sparse matrix of shape (n_instances, n_items) says the same of integer items.
 
         Returns
         -------
@@ -167,54 +173,26 @@ class Ranks:
         >>> Ranks.from_recommendations([["a", "b"]], [{"b": 3, "c": 1, "a": 0}]).gains
         array([3.])
         """
-        if len(predictions) != len(labels):
+        predicted, n_predicted = _flatten("predictions", predictions, ordered=True)
+        relevant, n_relevant, gain = _labels(labels)
+        if len(n_predicted) != len(n_relevant):
             raise ValueError(
-                f"predictions has {len(predictions)} instances, labels has {len(labels)}; "
+                f"predictions has {len(n_predicted)} instances, labels has {len(n_relevant)}; "
                 "they must have the same number"
             )
-        predicted, n_predicted = _flatten("predictions", predictions, ordered=True)
-        relevant, n_relevant = _flatten("labels", labels, ordered=False)
-        gain = None
-        if len(labels) and isinstance(labels[0], Mapping):
-            weights = [list(row.values()) for row in labels]  # type: ignore[attr-defined]
-            gain = _as_gains("labels", weights, n_relevant)
-            owner = np.repeat(np.arange(len(labels)), n_relevant)[gain > 0]
-            relevant, gain = relevant[gain > 0], gain[gain > 0]
-            n_relevant = np.bincount(owner, minlength=len(labels))
         if predicted.size and relevant.size and predicted.dtype.kind != relevant.dtype.kind:
             raise ValueError(
                 f"predictions holds {predicted.dtype} items, labels holds {relevant.dtype}; "
                 "they must be of one kind"
             )
-        # One integer per (instance, item): equal keys are the same item of the same instance.
-        _, codes = np.unique(np.concatenate([predicted, relevant]), return_inverse=True)
-        span = int(codes.max(initial=0)) + 1
-        instance = np.arange(len(n_predicted))
-        predicted_keys = np.repeat(instance, n_predicted) * span + codes[: predicted.size]
-        relevant_keys = np.repeat(instance, n_relevant) * span + codes[predicted.size :]
-        for name, keys, items in (
-            ("predictions", predicted_keys, predicted),
-            ("labels", relevant_keys, relevant),
-        ):
-            order = np.argsort(keys, kind="stable")
-            twice = order[1:][np.diff(keys[order]) == 0]
-            if twice.size:
-                at = twice.min()
-                raise ValueError(
-                    f"{name}[{keys[at] // span}] holds item {items[at]} twice; "
-                    "an item may stand once in a list"
-                )
-        hit = np.isin(predicted_keys, relevant_keys)
-        first = np.repeat(_offsets(n_predicted)[:-1], n_predicted)
-        values = (np.arange(predicted.size) - first + 1)[hit]
-        hits = predicted_keys[hit]
-        offsets = _offsets(np.bincount(hits // span, minlength=len(n_predicted)))
+        starts = _offsets(n_predicted)
+        owner, place, label = _find(predicted, starts, relevant, _offsets(n_relevant))
+        values = place - starts[owner] + 1
+        offsets = _offsets(np.bincount(owner, minlength=len(n_relevant)))
         if gain is None:
             return cls(values, offsets, n_relevant, n_predicted)
-        order = np.argsort(relevant_keys)
-        found = gain[order][np.searchsorted(relevant_keys[order], hits)]
-        ideal = gain[np.lexsort((-gain, relevant_keys // span))]
-        return cls(values, offsets, n_relevant, n_predicted, found, ideal)
+        ideal = gain[np.lexsort((-gain, np.repeat(np.arange(len(n_relevant)), n_relevant)))]
+        return cls(values, offsets, n_relevant, n_predicted, gain[label], ideal)
 
     @classmethod
     def coerce(cls, ranks: Ranks | ArrayLike) -> Ranks:
@@ -233,24 +211,25 @@ class Ranks:
         """Number of relevant items of each instance that have a rank, shape (n_instances,)."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def owner(self) -> IntArray:
+        """Instance of each rank, from 0, shape (n_ranked,)."""
+        return np.repeat(np.arange(len(self)), self.n_ranked)
+
     @property
     def order(self) -> IntArray:
         """Place of each rank among its instance's: 1 for the best, shape (n_ranked,)."""
-        return np.arange(1, self.values.size + 1) - self.spread(self.offsets[:-1])
+        return np.arange(1, self.values.size + 1) - self.spread(self.offsets)
 
     def spread(self, per_instance: IntArray) -> IntArray:
         """Repeat a value per instance for each of its ranks, shape (n_ranked,)."""
-        return np.repeat(per_instance, self.n_ranked)
+        return per_instance[self.owner]
 
     def total(self, per_rank: FloatArray) -> FloatArray:
         """Sum a value per rank over each instance, shape (n_instances,)."""
         if per_rank.size == len(self) and (self.n_ranked == 1).all():
             return per_rank
-        # A trailing zero keeps reduceat's indices in range; instances without ranks are set after.
-        sums = (
-            np.add.reduceat(np.append(per_rank, 0.0), self.offsets[:-1]) if len(self) else per_rank
-        )
-        return np.where(self.n_ranked > 0, sums, 0.0)
+        return np.bincount(self.owner, per_rank, len(self)).astype(np.float64, copy=False)
 
 
 def _offsets(counts: IntArray) -> IntArray:
@@ -272,10 +251,86 @@ def _as_gains(name: str, gains: Sequence[Iterable[float]], counts: IntArray) -> 
     return np.concatenate([*rows, np.empty(0)]).astype(np.float64)
 
 
+def _labels(labels: Any) -> tuple[NDArray[Any], IntArray, FloatArray | None]:
+    """Return all relevant items in one flat array, their number per instance, and their gains."""
+    if sparse.issparse(labels):
+        matrix = sparse.csr_array(labels)  # type: ignore[call-overload]
+        relevant, counts = matrix.indices.astype(np.int64), np.diff(matrix.indptr).astype(np.int64)
+        if (matrix.data == 1).all():
+            return relevant, counts, None
+        weights = np.split(matrix.data, matrix.indptr[1:-1])
+    else:
+        relevant, counts = _flatten("labels", labels, ordered=False)
+        if not (len(labels) and isinstance(labels[0], Mapping)):
+            return relevant, counts, None
+        weights = [np.array(list(row.values())) for row in labels]
+    gain = _as_gains("labels", weights, counts)
+    owner = np.repeat(np.arange(len(counts)), counts)[gain > 0]
+    return relevant[gain > 0], np.bincount(owner, minlength=len(counts)), gain[gain > 0]
+
+
+def _find(
+    predicted: NDArray[Any], predicted_at: IntArray, relevant: NDArray[Any], relevant_at: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return of each hit its instance and its places in the flat predictions and labels.
+
+    Block by block of instances there is one slot per instance and item. Each prediction leaves
+    its place there, and each label looks into its slot: no sort of all, and the slots fit in the
+    cache. Who finds another's place in its own slot stands twice.
+    """
+    n = len(predicted_at) - 1
+    predicted_codes, relevant_codes, span = _codes(predicted, relevant)
+    n_rows = max(1, SLOTS // span)
+    slots = np.full(min(n, n_rows) * span, -1, dtype=np.int32)
+    hits = [np.empty((3, 0), dtype=np.int64)]
+
+    def fill(name: str, items: NDArray[Any], codes: IntArray, at: IntArray) -> IntArray:
+        """Leave each item's place in the block in its slot, and return which slots these are."""
+        slot = np.repeat(np.arange(len(at) - 1) * span, np.diff(at))
+        slot += codes[at[0] : at[-1]]
+        place = np.arange(slot.size, dtype=np.int32)
+        slots[slot] = place
+        if (twice := slots[slot] != place).any():
+            i = at[0] + int(np.argmax(twice))
+            x = first + int(np.searchsorted(at, i, side="right")) - 1
+            raise ValueError(
+                f"{name}[{x}] holds item {items[i]} twice; an item may stand once in a list"
+            )
+        return slot
+
+    for first in range(0, n, n_rows):
+        block = slice(first, first + n_rows + 1)
+        wanted = fill("labels", relevant, relevant_codes, relevant_at[block])
+        slots[wanted] = -1
+        listed = fill("predictions", predicted, predicted_codes, predicted_at[block])
+        place = slots[wanted]
+        label = np.flatnonzero(place >= 0)
+        label = label[np.argsort(place[label])]  # by instance, then by rank
+        owner = first + wanted[label] // span
+        hits.append(
+            np.stack([owner, predicted_at[first] + place[label], relevant_at[first] + label])
+        )
+        slots[listed] = -1
+    owner, place, label = np.concatenate(hits, axis=1)
+    return owner, place, label
+
+
+def _codes(predicted: NDArray[Any], relevant: NDArray[Any]) -> tuple[IntArray, IntArray, int]:
+    """Return integers from 0 to `span` - 1, equal for equal items, and `span`."""
+    both = predicted, relevant
+    # Seen as unsigned, a negative number is a large one.
+    if all(x.dtype.kind == "i" and (x.view(np.uint64) < SLOTS).all() for x in both):
+        return predicted, relevant, 1 + max(int(x.max(initial=0)) for x in both)
+    distinct, codes = np.unique(np.concatenate(both), return_inverse=True)
+    return codes[: predicted.size], codes[predicted.size :], max(1, len(distinct))
+
+
 def _flatten(
     name: str, lists: Sequence[Iterable[object]], ordered: bool
 ) -> tuple[NDArray[np.generic], IntArray]:
     """Return all items in one flat array, and the length of each list."""
+    if sparse.issparse(lists):
+        raise ValueError(f"{name} is a sparse matrix; it must be lists, best item first")
     if isinstance(lists, np.ndarray) and lists.dtype.kind == "O":
         lists = lists.tolist()
     if isinstance(lists, np.ndarray) and lists.ndim == 2:
@@ -305,7 +360,7 @@ def _flatten(
     if items.size and items.dtype.kind == "u" and items.max() > np.iinfo(np.int64).max:
         raise ValueError(f"{name} holds item {items.max()}; integer items must be below 2**63")
     if not items.size or items.dtype.kind in "iu":
-        return items.astype(np.int64), counts
+        return items.astype(np.int64, copy=False), counts
     if items.dtype.kind == "U":
         return items, counts
     raise ValueError(f"{name} holds items of {items.dtype}; they must be integers or strings")
