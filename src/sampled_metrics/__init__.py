@@ -1,6 +1,13 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
-from sampled_metrics.corrections import CorrectedMetric, RankEstimate, Uncorrected
+from sampled_metrics.corrections import (
+    BiasVariance,
+    ConstrainedLeastSquares,
+    CorrectedMetric,
+    LeastSquares,
+    RankEstimate,
+    Uncorrected,
+)
 from sampled_metrics.experiment import exact_evaluation, sampled_evaluation
 from sampled_metrics.metrics import (
     AUC,
@@ -22,8 +29,11 @@ __all__ = [
     "F1",
     "NDCG",
     "AveragePrecision",
+    "BiasVariance",
+    "ConstrainedLeastSquares",
     "CorrectedMetric",
     "ItemKNN",
+    "LeastSquares",
     "MatrixFactorization",
     "Metric",
     "Precision",

@@ -8,14 +8,37 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import qr, svd
+from scipy.optimize import nnls
 
-from sampled_metrics._checks import FloatArray, as_choice, as_integer, as_integers, read_only
+from sampled_metrics._checks import (
+    FloatArray,
+    as_choice,
+    as_flag,
+    as_integer,
+    as_integers,
+    as_number,
+    read_only,
+    refuse,
+)
+from sampled_metrics._quadrature import rank_grid
 from sampled_metrics.metrics import Metric
-from sampled_metrics.sampling import expected_value, sampled_values
+from sampled_metrics.ranking import Ranks
+from sampled_metrics.sampling import as_draw, blocks, distribution, expected_value, sampled_values
 
-__all__ = ["CorrectedMetric", "Estimator", "RankEstimate", "Uncorrected"]
+__all__ = [
+    "BiasVariance",
+    "ConstrainedLeastSquares",
+    "CorrectedMetric",
+    "Estimator",
+    "LeastSquares",
+    "RankEstimate",
+    "Uncorrected",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +53,14 @@ class CorrectedMetric:
         The metric that is estimated.
     n_items : int
         Number of items for which it was fitted.
+    replacement : bool
+        Whether it was fitted for samples with replacement.
     """
 
     values: FloatArray
     metric: Metric
     n_items: int
+    replacement: bool = True
 
     def __call__(self, sampled_ranks: ArrayLike) -> FloatArray:
         """Look up the estimate of each sampled rank.
@@ -57,7 +83,10 @@ class CorrectedMetric:
         return self.values[rows - 1]
 
     def expectation(
-        self, ranks: ArrayLike, n_items: ArrayLike | None = None, replacement: bool = True
+        self,
+        ranks: ArrayLike,
+        n_items: ArrayLike | None = None,
+        replacement: bool | None = None,
     ) -> FloatArray:
         """Compute the expected estimate at exact ranks.
 
@@ -67,8 +96,8 @@ class CorrectedMetric:
             Exact ranks, from 1 to `n_items`.
         n_items : int or array_like of int, optional
             Number of items that are really ranked, if not the number fitted for.
-        replacement : bool
-            Whether the samples are really drawn with replacement.
+        replacement : bool, optional
+            Whether the samples are really drawn with replacement, if not as fitted for.
 
         Returns
         -------
@@ -87,14 +116,97 @@ class CorrectedMetric:
         >>> fitted.expectation([100, 1000]).round(3)
         array([1.   , 0.466])
         """
+        return self._expect(self.values, ranks, n_items, replacement)
+
+    def bias(
+        self,
+        ranks: ArrayLike,
+        n_items: ArrayLike | None = None,
+        replacement: bool | None = None,
+    ) -> FloatArray:
+        """Compute the expected estimate at exact ranks, less the exact metric.
+
+        Parameters
+        ----------
+        ranks, n_items, replacement
+            As in `expectation`.
+
+        Returns
+        -------
+        ndarray of float64, shape of `ranks`
+
+        Raises
+        ------
+        ValueError
+            As `expectation`.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Recall
+        >>> fitted = Uncorrected().fit(Recall(k=10), n_items=10_000, n_samples=99)
+        >>> fitted.bias([10, 100, 1000]).round(3)
+        array([0.   , 1.   , 0.466])
+        """
+        exact = self.metric(ranks, self.n_items if n_items is None else n_items)
+        return self.expectation(ranks, n_items, replacement) - exact
+
+    def variance(
+        self,
+        ranks: ArrayLike,
+        n_items: ArrayLike | None = None,
+        replacement: bool | None = None,
+    ) -> FloatArray:
+        """Compute the variance of the estimate at exact ranks, over all samples.
+
+        Parameters
+        ----------
+        ranks, n_items, replacement
+            As in `expectation`.
+
+        Returns
+        -------
+        ndarray of float64, shape of `ranks`
+
+        Raises
+        ------
+        ValueError
+            As `expectation`.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Recall
+        >>> fitted = Uncorrected().fit(Recall(k=10), n_items=10_000, n_samples=99)
+        >>> fitted.variance([1, 1000]).round(3)
+        array([0.   , 0.249])
+        """
+        mean = self._expect(self.values, ranks, n_items, replacement)
+        square = self._expect(self.values**2, ranks, n_items, replacement)
+        return np.maximum(square - mean**2, 0.0)
+
+    def _expect(
+        self,
+        values: FloatArray,
+        ranks: ArrayLike,
+        n_items: ArrayLike | None,
+        replacement: bool | None,
+    ) -> FloatArray:
         n = self.n_items if n_items is None else n_items
-        return expected_value(self.values, ranks, n, replacement)
+        return expected_value(
+            values, ranks, n, self.replacement if replacement is None else replacement
+        )
 
 
 class Estimator(ABC):
     """A way to turn sampled ranks into estimates of a metric."""
 
-    def fit(self, metric: Metric, n_items: int, n_samples: int) -> CorrectedMetric:
+    def fit(
+        self,
+        metric: Metric,
+        n_items: int,
+        n_samples: int,
+        replacement: bool = True,
+        prior: ArrayLike | None = None,
+    ) -> CorrectedMetric:
         """Tabulate the estimate of `metric` for each sampled rank.
 
         Parameters
@@ -104,7 +216,12 @@ class Estimator(ABC):
         n_items : int
             Number of ranked items n, at least 2.
         n_samples : int
-            Number of drawn items m, at least 1.
+            Number of drawn items m, at least 1; without replacement at most ``n_items - 1``.
+        replacement : bool
+            Whether one item may be drawn twice.
+        prior : array_like of float, shape (n_items,), optional
+            Probability of each exact rank, for the estimators that average over ranks; uniform by
+            default.
 
         Returns
         -------
@@ -114,15 +231,35 @@ class Estimator(ABC):
         Raises
         ------
         ValueError
-            If `n_items` is below 2 or `n_samples` below 1.
+            If `n_items` is below 2, `n_samples` below 1 or too large, or `prior` is not a
+            probability for each rank, or makes a sampled rank impossible.
         """
         n = as_integer("n_items", n_items, low=2)
-        m = as_integer("n_samples", n_samples)
-        return CorrectedMetric(read_only(self._values(metric, n, m)), metric, n)
+        _, _, m = as_draw(1, n, n_samples, replacement)
+        p = None if prior is None else _as_prior(prior, n)
+        return CorrectedMetric(
+            read_only(self._values(metric, n, m, replacement, p)), metric, n, replacement
+        )
 
     @abstractmethod
-    def _values(self, metric: Metric, n: int, m: int) -> FloatArray:
+    def _values(
+        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+    ) -> FloatArray:
         """Return the m + 1 estimates."""
+
+
+def _as_prior(prior: ArrayLike, n: int) -> FloatArray:
+    try:
+        p = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("prior must be one array of numbers") from error
+    if p.shape != (n,):
+        raise ValueError(f"prior has shape {p.shape}; it must have one entry per rank, ({n},)")
+    if (bad := ~(p >= 0)).any():
+        refuse("prior", p, bad, "0 or above")
+    if not abs(p.sum() - 1) < 1e-6:
+        raise ValueError(f"prior sums to {p.sum()}; it must sum to 1")
+    return p
 
 
 @dataclass(frozen=True)
@@ -138,24 +275,28 @@ class Uncorrected(Estimator):
     array([1., 0., 0., 0.])
     """
 
-    def _values(self, metric: Metric, n: int, m: int) -> FloatArray:
+    def _values(
+        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+    ) -> FloatArray:
         return sampled_values(metric, m)
 
 
 @dataclass(frozen=True)
 class RankEstimate(Estimator):
-    r"""The metric of the scaled-up rank, rounded down.
+    r"""The metric of the scaled-up rank.
 
-    .. math:: \hat M(\tilde r) = M\left(\left\lfloor
-              1 + \frac{(n - 1)(\tilde r - 1)}{d} \right\rfloor\right)
+    .. math:: \hat M(\tilde r) = M\left(1 + \frac{(n - 1)(\tilde r - 1)}{d}\right)
 
     Equation 20 of Krichene & Rendle (2020), where :math:`d = m` makes the estimate of the rank
-    unbiased before rounding; the numbers printed there come from :math:`d = m + 1`.
+    unbiased; the numbers printed there come from :math:`d = m + 1`.
 
     Parameters
     ----------
     divisor : {"m", "m+1"}
         What divides: the number of drawn items, or that plus one.
+    interpolation : {"floor", "linear"}
+        The metric between two ranks: that of the better one, as in the paper's experiments, or on
+        a straight line.
 
     Examples
     --------
@@ -165,11 +306,159 @@ class RankEstimate(Estimator):
     """
 
     divisor: str = "m"
+    interpolation: str = "floor"
 
     def __post_init__(self) -> None:
         as_choice("divisor", self.divisor, ("m", "m+1"))
+        as_choice("interpolation", self.interpolation, ("floor", "linear"))
 
-    def _values(self, metric: Metric, n: int, m: int) -> FloatArray:
+    def _values(
+        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+    ) -> FloatArray:
         d = m if self.divisor == "m" else m + 1
-        ranks = [1 + (n - 1) * i // d for i in range(m + 1)]  # Python's integers do not overflow
-        return metric(ranks, n_items=n)
+        steps = [divmod((n - 1) * i, d) for i in range(m + 1)]  # Python's integers do not overflow
+        better = metric([1 + whole for whole, _ in steps], n_items=n)
+        if self.interpolation == "floor":
+            return better
+        worse = metric([min(2 + whole, n) for whole, _ in steps], n_items=n)
+        share = np.array([part / d for _, part in steps])
+        return (1 - share) * better + share * worse
+
+
+@dataclass(frozen=True)
+class BiasVariance(Estimator):
+    r"""The least average of squared bias and `gamma` times variance.
+
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r) \left(
+              (E[\hat M(\tilde r) \mid r] - M(r))^2
+              + \gamma \operatorname{Var}[\hat M(\tilde r) \mid r] \right)
+
+    Equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` it is the mean of the
+    metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is `LeastSquares`.
+
+    With a uniform prior the time to fit does not depend on n beyond its logarithm.
+
+    Parameters
+    ----------
+    gamma : float
+        Weight of the variance, in [0, 1].
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> fitted = BiasVariance(gamma=1).fit(Recall(k=10), n_items=1000, n_samples=10)
+    >>> fitted.values[:4].round(4)
+    array([0.1047, 0.0054, 0.0002, 0.    ])
+    """
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        if as_number("gamma", self.gamma, zero=True) > 1:
+            raise ValueError(f"gamma is {self.gamma}; gamma must be at most 1")
+
+    def _values(
+        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+    ) -> FloatArray:
+        factor, target, share = _least_squares(metric, n, m, replacement, prior)
+        # With equation 25 scaled so that diag(c) is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
+        scale = 1 / np.sqrt(share)
+        u, s, vt = svd(factor * scale, full_matrices=False)
+        seen = s > s[0] * (m + 1) * np.finfo(float).eps  # the others are rounding errors
+        gain = np.where(seen, s, 0) / np.where(seen, (1 - self.gamma) * s**2 + self.gamma, 1)
+        return scale * (vt.T @ (gain * (u.T @ target)))
+
+
+@dataclass(frozen=True)
+class LeastSquares(Estimator):
+    r"""The least average squared bias, at any variance.
+
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r)
+              (E[\hat M(\tilde r) \mid r] - M(r))^2
+
+    Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that more
+    than a few dozen samples cannot be told from fewer in double precision: what singular values
+    below rounding would add is left out. Its estimates are huge, of both signs, and of use as a
+    lesson only.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> LeastSquares().fit(Recall(k=10), n_items=1000, n_samples=3).values.round(2)
+    array([ 0.14, -0.11,  0.04, -0.01])
+    """
+
+    def _values(
+        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+    ) -> FloatArray:
+        return BiasVariance(gamma=0)._values(metric, n, m, replacement, prior)
+
+
+@dataclass(frozen=True)
+class ConstrainedLeastSquares(Estimator):
+    r"""The least average squared bias of estimates that do not rise with the sampled rank.
+
+    .. math:: \hat M = \operatorname{argmin}_{\hat M(1) \ge \dots \ge \hat M(m + 1)}
+              \sum_{r=1}^n p(r) (E[\hat M(\tilde r) \mid r] - M(r))^2
+
+    Section 5.2 of Krichene & Rendle (2020). The differences of neighbors are the unknowns of a
+    non-negative least squares problem; it is no isotonic regression, which has a diagonal matrix.
+
+    Parameters
+    ----------
+    non_negative : bool
+        Whether the estimates must not fall below 0 either; the numbers printed in the paper come
+        from this.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> fitted = ConstrainedLeastSquares().fit(Recall(k=10), n_items=1000, n_samples=10)
+    >>> fitted.values[:4].round(4)
+    array([0.1237, 0.    , 0.    , 0.    ])
+    """
+
+    non_negative: bool = True
+
+    def __post_init__(self) -> None:
+        as_flag("non_negative", self.non_negative)
+
+    def _values(
+        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+    ) -> FloatArray:
+        factor, target, _ = _least_squares(metric, n, m, replacement, prior)
+        steps = np.cumsum(factor, axis=1)  # column i: all estimates up to sampled rank i rise by 1
+        if not self.non_negative:
+            steps = np.column_stack([steps, -steps[:, -1]])
+        drops, _ = nnls(steps, target)
+        if not self.non_negative:
+            drops = np.append(drops[:-2], drops[-2] - drops[-1])
+        return np.cumsum(drops[::-1])[::-1]
+
+
+def _least_squares(
+    metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the problem of equation 21, in few rows, and the probability of each sampled rank.
+
+    Of A and b in equation 23 what matters is the triangle of their QR factorization, shapes
+    (m + 1, m + 1) and (m + 1,). A'A, whose condition number is the square of A's, is not formed.
+    """
+    ranks: Any  # of a grid they are no whole numbers
+    if prior is None:
+        ranks, weights = rank_grid(n, m, metric.k)
+    else:
+        ranks, weights = np.flatnonzero(prior) + 1, prior[prior > 0]
+    triangle: FloatArray = np.empty((0, m + 2))
+    share = np.zeros(m + 1)
+    for block in blocks(len(ranks), m + 1):
+        p = distribution(ranks[block], n, m, replacement)
+        one_each = np.ones(len(p), dtype=np.int64)
+        exact = metric(Ranks(ranks[block], np.arange(len(p) + 1), one_each), n_items=n)
+        rows = np.sqrt(weights[block])[:, None] * np.column_stack([p, exact])
+        triangle = qr(np.vstack([triangle, rows]), mode="r")[0]
+        share += weights[block] @ p
+    if (impossible := share <= 0).any():
+        i = int(np.argmax(impossible)) + 1
+        raise ValueError(f"prior makes sampled rank {i} impossible; its estimate is undefined")
+    return triangle[: m + 1, :-1], triangle[: m + 1, -1], share

@@ -75,17 +75,33 @@ def rank_distribution(
     >>> rank_distribution(3, n_items=5, n_samples=2, replacement=False).round(4)
     array([0.1667, 0.6667, 0.1667])
     """
-    r, n, m = _as_draw(ranks, n_items, n_samples, replacement)
+    r, n, m = as_draw(ranks, n_items, n_samples, replacement)
+    return distribution(r, n, m, replacement)
+
+
+def distribution(
+    ranks: FloatArray | IntArray, n_items: IntArray | int, m: int, replacement: bool
+) -> FloatArray:
+    """Return the probability of each sampled rank, shape ``ranks.shape + (m + 1,)``.
+
+    It is a polynomial of degree m in the rank, and is computed as such: between whole numbers it
+    may be negative without replacement.
+    """
     drawn = np.arange(m, dtype=np.float64)
     used = np.zeros(m) if replacement else drawn
+    above = np.asarray(ranks - 1)[..., None] - used
+    below = np.asarray(n_items - ranks)[..., None] - used
+    zero = np.zeros((*ranks.shape, 1))
     with np.errstate(divide="ignore"):  # log 0 = -inf is what we want: what cannot be drawn
         choose = np.cumsum(np.log((m - drawn) / (drawn + 1)))
-        above = np.cumsum(np.log(np.maximum((r[..., None] - 1) - used, 0)), axis=-1)
-        below = np.cumsum(np.log(np.maximum((n - r)[..., None] - used, 0)), axis=-1)
-    zero = np.zeros((*r.shape, 1))
-    log_p = np.concatenate([zero, above + choose], axis=-1)
-    log_p += np.concatenate([below[..., ::-1], zero], axis=-1)
+        log_p = np.concatenate([zero, np.cumsum(np.log(np.abs(above)), axis=-1) + choose], axis=-1)
+        log_below = np.cumsum(np.log(np.abs(below)), axis=-1)
+    log_p += np.concatenate([log_below[..., ::-1], zero], axis=-1)
     p: FloatArray = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
+    if ranks.dtype.kind == "f" and not replacement:
+        sign_above, sign_below = (np.cumprod(np.sign(x), axis=-1) for x in (above, below))
+        p[..., 1:] *= sign_above
+        p[..., :-1] *= sign_below[..., ::-1]
     p /= p.sum(axis=-1, keepdims=True)
     return p
 
@@ -142,12 +158,12 @@ def expected_value(
     values: FloatArray, ranks: ArrayLike, n_items: ArrayLike, replacement: bool
 ) -> FloatArray:
     """Return the expectation of ``values[sampled rank - 1]``, shape of `ranks`."""
-    r, n, m = _as_draw(ranks, n_items, len(values) - 1, replacement)
+    r, n, m = as_draw(ranks, n_items, len(values) - 1, replacement)
     # Instances that share rank and number of items share the answer.
     pairs, where = np.unique(np.stack([r.ravel(), n.ravel()]), axis=1, return_inverse=True)
     parts = [
         rank_distribution(pairs[0, block], pairs[1, block], m, replacement) @ values
-        for block in _blocks(pairs.shape[1], m + 1)
+        for block in blocks(pairs.shape[1], m + 1)
     ]
     return np.concatenate([*parts, np.empty(0)])[where.ravel()].reshape(r.shape)
 
@@ -191,7 +207,7 @@ def sample_ranks(
     >>> sample_ranks([1, 5000, 10_000], n_items=10_000, n_samples=99, rng=0)
     array([  1,  51, 100])
     """
-    r, n, m = _as_draw(ranks, n_items, n_samples, replacement)
+    r, n, m = as_draw(ranks, n_items, n_samples, replacement)
     shape = r.shape if repeats is None else (as_integer("repeats", repeats), *r.shape)
     generator = as_generator(rng)
     if replacement:
@@ -201,7 +217,7 @@ def sample_ranks(
     return 1 + generator.hypergeometric(r - 1, n - r, m, size=shape)
 
 
-def _as_draw(
+def as_draw(
     ranks: ArrayLike, n_items: ArrayLike, n_samples: int, replacement: bool
 ) -> tuple[IntArray, IntArray, int]:
     """Check the four arguments that describe a draw; return ranks, items per rank, samples."""
@@ -220,7 +236,7 @@ def _as_draw(
     return r, n, m
 
 
-def _blocks(length: int, width: int) -> Iterator[slice]:
+def blocks(length: int, width: int) -> Iterator[slice]:
     """Cut 0..length into slices of about `_BLOCK / width`."""
     step = max(1, _BLOCK // width)
     return (slice(start, start + step) for start in range(0, length, step))
