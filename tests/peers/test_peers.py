@@ -88,8 +88,11 @@ SKLEARN = [
 ]
 
 items = st.integers(0, N_ITEMS - 1)
-lists = st.lists(items, unique=True, max_size=8)
-graded = st.dictionaries(items, st.integers(1, 4), min_size=1, max_size=N_ITEMS - 1)
+# Every length up to 8 as often as any, and few labels, so that late first hits come up too.
+lists = st.builds(
+    lambda order, length: order[:length], st.permutations(range(N_ITEMS)), st.integers(0, 8)
+)
+graded = st.dictionaries(items, st.integers(1, 4), min_size=1, max_size=6)
 # ranx wants at least one list that is not empty.
 batches = st.lists(st.tuples(lists, graded), min_size=1, max_size=8).filter(
     lambda rows: any(predictions for predictions, _ in rows)
