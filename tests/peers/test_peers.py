@@ -15,7 +15,7 @@ import pytrec_eval
 import ranx
 import rectools.metrics as rectools
 import sklearn.metrics as sklearn
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sampled_metrics
@@ -97,6 +97,8 @@ graded = st.dictionaries(items, st.integers(1, 4), min_size=1, max_size=6)
 batches = st.lists(st.tuples(lists, graded), min_size=1, max_size=8).filter(
     lambda rows: any(predictions for predictions, _ in rows)
 )
+# The only hit at each rank in turn: chance alone may miss a first hit just behind a cutoff.
+ONE_HIT = [(list(range(8)), {item: 1}) for item in range(8)]
 catalogs = st.lists(st.tuples(st.permutations(range(N_ITEMS)), graded), min_size=1, max_size=4)
 
 
@@ -125,6 +127,7 @@ def test_the_package_is_this_checkout():
 
 @settings(deadline=None)
 @given(batch=batches)
+@example(batch=ONE_HIT)
 def test_pytrec_eval(batch):
     predictions, labels = zip(*batch, strict=True)
     evaluator = pytrec_eval.RelevanceEvaluator(as_qrels(labels), set(PYTREC_EVAL))
@@ -137,6 +140,7 @@ def test_pytrec_eval(batch):
 @pytest.mark.filterwarnings("ignore:unsafe cast")  # Numba's, when it compiles ranx
 @settings(deadline=None)  # ... at the first call
 @given(batch=batches)
+@example(batch=ONE_HIT)
 def test_ranx(batch):
     predictions, labels = zip(*batch, strict=True)
     qrels, run = ranx.Qrels(as_qrels(labels)), ranx.Run(as_run(predictions))
@@ -148,6 +152,7 @@ def test_ranx(batch):
 
 @settings(deadline=None)
 @given(batch=batches)
+@example(batch=ONE_HIT)
 def test_rectools(batch):
     predictions, labels = zip(*batch, strict=True)
     labels = [list(row) for row in labels]  # its metrics are not graded
@@ -160,6 +165,7 @@ def test_rectools(batch):
 
 @settings(deadline=None)
 @given(batch=batches)
+@example(batch=ONE_HIT)
 def test_rectools_average_precision_divided_by_k(batch):
     """We divide by the length of the list, which is k where the list is long enough."""
     predictions, labels = zip(*batch, strict=True)
