@@ -1,7 +1,7 @@
 # Every recipe is a line that can also be typed; Windows: the README has the plain commands.
 PYTHON ?= python3
 BIN = .venv/bin
-.PHONY: book test test-site lint ranks dialects clean
+.PHONY: book test test-site test-peers lint ranks dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -13,6 +13,9 @@ test: .venv/ready
 test-site: book
 	$(BIN)/pytest tests/site
 
+test-peers: .venv-peers/ready
+	.venv-peers/bin/pytest tests/peers
+
 lint: .venv/ready
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
 
@@ -23,10 +26,12 @@ dialects: .venv/ready
 	$(BIN)/python book/data/dialects/record.py
 
 clean:
-	rm -rf .venv _build book/results/*.csv
+	rm -rf .venv .venv-peers _build book/results/*.csv
 
 # Written last: after an interrupted set-up the next `make` starts it over.
 .venv/ready: requirements.txt
-	$(PYTHON) -m venv --clear .venv
-	$(BIN)/python -m pip install --quiet -r requirements.txt
+.venv-peers/ready: tests/peers/requirements.txt
+.venv/ready .venv-peers/ready:
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip install --quiet -r $<
 	@touch $@
