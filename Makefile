@@ -1,7 +1,7 @@
 # Every recipe is a line that can also be typed; Windows: the README has the plain commands.
 PYTHON ?= python3
 BIN = .venv/bin
-.PHONY: book test test-site test-peers lint ranks dialects clean
+.PHONY: book test test-site test-peers lint ranks dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -25,8 +25,11 @@ ranks: .venv/ready
 dialects: .venv/ready
 	$(BIN)/python book/data/dialects/record.py
 
+check-dialects: .venv/ready
+	$(BIN)/python book/data/dialects/record.py --check scikit-learn ranx pytrec_eval ir_measures rectools spark
+
 clean:
-	rm -rf .venv .venv-peers _build book/results/*.csv
+	rm -rf .venv .venv-peers .dialects _build book/results/*.csv
 
 # Written last: after an interrupted set-up the next `make` starts it over.
 .venv/ready: requirements.txt

@@ -1,17 +1,19 @@
 """The five users, handed to each library as its documentation says, with its default options.
 
-    python adapters.py ENVIRONMENT < five_users.json
+    python adapters.py ENVIRONMENT
 
 runs in the environment that record.py made, and prints one JSON row [library, user, metric, k,
-value] per cell. One function below is one library: it gets {user: items} twice, a name from its
-own table of names, and k, and returns either
+value] per cell. The users are those of five_users.json, evaluated together, and then those of
+probes.json, each alone. One function below is one library: it gets {user: items} twice, a name
+from its own table of names, and k, and returns either
 
 - {user: value, ..., "mean": value}, where a user who is missing was dropped by the library, or
 - one number, where the library offers the mean over users only.
 
 So that libraries can be compared, all of them get the same:
 
-- Where a library wants scores, the p-th prediction has the score 1/p: positive and falling.
+- Where a library wants scores, the p-th prediction has the score 1/p, positive and falling; for a
+  probe of ties, all have the score 1. Where it wants a list, it gets them in the order given.
 - Where it wants a matrix, column i is item i, for i = 0 to 8; an item not predicted scores 0.
 - Users 3, 4 and 5, who lack predictions or labels, are passed with empty lists, and are absent
   only from tables, where a user is nothing but the rows of their items.
@@ -30,6 +32,7 @@ from pathlib import Path
 
 LIBRARIES = {}
 N_ITEMS = 9  # columns of a matrix
+DATA = Path(__file__).parents[1]
 
 
 def library(environment, label, *, uncut=None, **names):
@@ -45,20 +48,41 @@ def library(environment, label, *, uncut=None, **names):
 # --- what several libraries need
 
 
+class Tied(list):
+    """Predicted items that all have the same score."""
+
+
+class Impossible(Exception):
+    """The form in which a library takes its input cannot say this."""
+
+
+# Columns, as functions of a list of items.
+
+
+def positions(items):
+    return range(1, len(items) + 1)
+
+
 def scores(items):
-    return {item: 1 / position for position, item in enumerate(items, start=1)}
+    return [1.0 if isinstance(items, Tied) else 1 / position for position in positions(items)]
+
+
+def relevant(items):
+    return [1] * len(items)
+
+
+def distinct(items):
+    if len(set(items)) < len(items):
+        raise Impossible("an item has one place")
+    return items
 
 
 def text_keys(users, values=scores):
     """{"user": {"item": value}}, as the tools of information retrieval want it."""
     return {
-        str(user): {str(item): value for item, value in values(items).items()}
+        str(user): dict(zip(map(str, distinct(items)), values(items), strict=True))
         for user, items in users.items()
     }
-
-
-def relevant(items):
-    return dict.fromkeys(items, 1)
 
 
 def matrix(users, values):
@@ -66,19 +90,18 @@ def matrix(users, values):
 
     rows = np.zeros((len(users), N_ITEMS))
     for row, items in zip(rows, users.values(), strict=True):
-        row[list(items)] = list(values(items).values())
+        row[list(distinct(items))] = values(items)
     return rows
 
 
 def table(users, user="user_id", item="item_id", **columns):
-    """One row per user and item; `columns` are functions of the position, from 1."""
+    """One row per user and item; `columns` are functions as above."""
     import pandas as pd
 
-    rows = [
-        [user, item, *(value(position) for value in columns.values())]
-        for user, items in users.items()
-        for position, item in enumerate(items, start=1)
-    ]
+    rows = []
+    for name, items in users.items():
+        values = (column(items) for column in columns.values())
+        rows += zip([name] * len(items), items, *values, strict=True)
     return pd.DataFrame(rows, columns=[user, item, *columns])
 
 
@@ -160,9 +183,9 @@ def ir_measures_lists(name, k, labels, predictions):
 
     def flat(kind, users, values):
         return [
-            kind(user, item, value)
-            for user, items in text_keys(users, values).items()
-            for item, value in items.items()
+            kind(str(user), str(item), value)
+            for user, items in users.items()
+            for item, value in zip(items, values(items), strict=True)
         ]
 
     return ir_measure(name, k, flat(Qrel, labels, relevant), flat(ScoredDoc, predictions, scores))
@@ -189,7 +212,7 @@ def ir_measure(name, k, qrels, run):
 def rectools(name, k, labels, predictions):
     from rectools import metrics
 
-    data = table(predictions, rank=int), table(labels)
+    data = table(predictions, rank=positions), table(labels)
     metric = getattr(metrics, name)(k=k)
     return {**metric.calc_per_user(*data), "mean": metric.calc(*data)}
 
@@ -295,8 +318,8 @@ def recommenders(name, k, labels, predictions):
 
     options = {} if k is None else {"k": k}
     return getattr(python_evaluation, name)(
-        table(labels, "userID", "itemID", rating=lambda position: 1.0),
-        table(predictions, "userID", "itemID", prediction=lambda position: 1 / position),
+        table(labels, "userID", "itemID", rating=relevant),
+        table(predictions, "userID", "itemID", prediction=scores),
         **options,
     )
 
@@ -362,8 +385,9 @@ def recbole(name, k, labels, predictions):
 
     # One row per user: for the first k predictions, whether it hits; then the number of labels.
     rows = [
-        [*(item in labels[user] for item in items[:k]), *[0] * (k - len(items)), len(labels[user])]
+        [*(item in labels[user] for item in top), *[0] * (k - len(top)), len(labels[user])]
         for user, items in predictions.items()
+        for top in [distinct(items)[:k]]
     ]
     data = DataStruct()
     data.set("rec.topk", torch.tensor(rows, dtype=torch.int))
@@ -382,7 +406,9 @@ def recbole(name, k, labels, predictions):
     NDCG="NDCG",
 )
 def replay(name, k, labels, predictions):
-    scored = {user: list(scores(items).items()) for user, items in predictions.items()}
+    scored = {
+        user: list(zip(items, scores(items), strict=True)) for user, items in predictions.items()
+    }
     return replay_metric(name, k, scored, labels)
 
 
@@ -396,7 +422,7 @@ def replay(name, k, labels, predictions):
     NDCG="NDCG",
 )
 def replay_tables(name, k, labels, predictions):
-    scored = table(predictions, "query_id", rating=lambda position: 1 / position)
+    scored = table(predictions, "query_id", rating=scores)
     return replay_metric(name, k, scored, table(labels, "query_id"))
 
 
@@ -423,16 +449,19 @@ def cornac(name, k, labels, predictions):
     from cornac import metrics
 
     metric = getattr(metrics, name)(**({} if k is None else {"k": k}))
+    if name == "MAP":
+        rows = [{"pd_scores": row} for row in matrix(predictions, scores)]
+    else:
+        rows = [{"pd_rank": np.array(items, dtype=int)} for items in predictions.values()]
     # Its means come with its own experiments, from its own models: not here.
     return {
         user: attempt(
             metric.compute,
             gt_pos=np.array(labels[user], dtype=int),
-            pd_rank=np.array(predictions[user], dtype=int),
             item_indices=np.arange(N_ITEMS),
-            pd_scores=scored,
+            **row,
         )
-        for user, scored in zip(labels, matrix(predictions, scores), strict=True)
+        for user, row in zip(labels, rows, strict=True)
     }
 
 
@@ -441,10 +470,7 @@ def jurity(name, k, labels, predictions):
     from jurity.recommenders import RankingRecoMetrics
 
     metric = getattr(RankingRecoMetrics, name)(click_column="score", k=k)
-    return metric.get_score(
-        table(labels, score=lambda position: 1.0),
-        table(predictions, score=lambda position: 1 / position),
-    )
+    return metric.get_score(table(labels, score=relevant), table(predictions, score=scores))
 
 
 @library("rexmex", "rexmex", Precision="hits_at_k", AP="mean_average_precision_at_k")
@@ -486,14 +512,17 @@ def evidently(name, k, labels, predictions):
     from evidently.metrics import recsys
 
     # Labels and predictions share a row per user and item; an item not predicted is far behind.
+    # The rows are in the order of the items: the ranks say which is best, though MAP looks at both.
     rows = [
-        (user, item, int(item in labels[user]), ranks.get(item, 1000 + item))
+        (user, item, int(item in labels[user]), rank)
         for user, items in predictions.items()
-        for ranks in [{item: rank for rank, item in enumerate(items, start=1)}]
-        for item in range(N_ITEMS)
+        for item, rank in [
+            *zip(items, positions(items), strict=True),
+            *((item, 1000 + item) for item in range(N_ITEMS) if item not in items),
+        ]
     ]
     data = Dataset.from_pandas(
-        pd.DataFrame(rows, columns=["user_id", "item_id", "target", "prediction"]),
+        pd.DataFrame(sorted(rows), columns=["user_id", "item_id", "target", "prediction"]),
         DataDefinition(ranking=[Recsys(recommendations_type="rank")]),
     )
     report = Report([getattr(recsys, name)(k=k)]).run(data)
@@ -533,6 +562,8 @@ def attempt(function, *arguments, **options):
             return function(*arguments, **options)
     except ImportError:
         raise  # a broken environment, not the library's answer
+    except Impossible:
+        return "impossible"
     except Exception as error:
         message = " ".join(str(error).split())
         return f"{type(error).__name__}: {message[:80]}".rstrip(": ")
@@ -576,13 +607,23 @@ def as_text(value):
     return "nan" if math.isnan(value) else f"{round(value, 12) + 0:.12g}"
 
 
+def one_user(labels, predictions, tied=False):
+    """One probe of probes.json, as the only user."""
+    return {"labels": {1: labels}, "predictions": {1: Tied(predictions) if tied else predictions}}
+
+
 def main(environment):
-    users = {name: dict(enumerate(lists, start=1)) for name, lists in json.load(sys.stdin).items()}
+    five, probes = (
+        json.loads((DATA / name).read_text()) for name in ("five_users.json", "probes.json")
+    )
+    users = {name: dict(enumerate(lists, start=1)) for name, lists in five.items()}
     rows = []
     for label, (function, names, uncut) in LIBRARIES[environment].items():
         columns = [(metric, k, name) for metric, name in names.items() for k in (1, 3, 5)]
         for metric, k, name in columns + [(metric, None, name) for metric, name in uncut.items()]:
-            values = cells(functools.partial(function, name, k), **users)
+            measure = functools.partial(function, name, k)
+            values = cells(measure, **users)
+            values |= {probe: cells(measure, **one_user(**probes[probe]))[1] for probe in probes}
             rows += [
                 [label, str(user), metric, str(k or ""), as_text(value)]
                 for user, value in values.items()

