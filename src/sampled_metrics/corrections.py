@@ -144,8 +144,8 @@ class CorrectedMetric:
         --------
         >>> from sampled_metrics import Recall
         >>> fitted = Uncorrected().fit(Recall(k=10), n_items=10_000, n_samples=99)
-        >>> fitted.bias([10, 100, 1000]).round(3)
-        array([0.   , 1.   , 0.466])
+        >>> fitted.bias([100, 1000]).round(3)
+        array([1.   , 0.466])
         """
         exact = self.metric(ranks, self.n_items if n_items is None else n_items)
         return self.expectation(ranks, n_items, replacement) - exact
@@ -347,8 +347,8 @@ class BiasVariance(Estimator):
     --------
     >>> from sampled_metrics import Recall
     >>> fitted = BiasVariance(gamma=1).fit(Recall(k=10), n_items=1000, n_samples=10)
-    >>> fitted.values[:4].round(4)
-    array([0.1047, 0.0054, 0.0002, 0.    ])
+    >>> fitted.values[:3].round(4)
+    array([1.047e-01, 4.700e-03, 1.000e-04])
     """
 
     gamma: float
@@ -385,7 +385,7 @@ class LeastSquares(Estimator):
     --------
     >>> from sampled_metrics import Recall
     >>> LeastSquares().fit(Recall(k=10), n_items=1000, n_samples=3).values.round(2)
-    array([ 0.14, -0.11,  0.04, -0.01])
+    array([ 0.15, -0.23,  0.15, -0.04])
     """
 
     def _values(
@@ -414,8 +414,8 @@ class ConstrainedLeastSquares(Estimator):
     --------
     >>> from sampled_metrics import Recall
     >>> fitted = ConstrainedLeastSquares().fit(Recall(k=10), n_items=1000, n_samples=10)
-    >>> fitted.values[:4].round(4)
-    array([0.1237, 0.    , 0.    , 0.    ])
+    >>> fitted.values[:3].round(4)
+    array([0.1989, 0.    , 0.    ])
     """
 
     non_negative: bool = True
@@ -460,5 +460,7 @@ def _least_squares(
         share += weights[block] @ p
     if (impossible := share <= 0).any():
         i = int(np.argmax(impossible)) + 1
-        raise ValueError(f"prior makes sampled rank {i} impossible; its estimate is undefined")
+        raise ValueError(
+            f"sampled rank {i} has probability 0 under the prior; its estimate is undefined"
+        )
     return triangle[: m + 1, :-1], triangle[: m + 1, -1], share
