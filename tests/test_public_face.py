@@ -8,6 +8,9 @@ import numpy as np
 import sampled_metrics
 from sampled_metrics import (
     NDCG,
+    BiasVariance,
+    ConstrainedLeastSquares,
+    LeastSquares,
     Precision,
     RankEstimate,
     Ranks,
@@ -38,7 +41,13 @@ def test_the_first_page_of_the_package():
     assert expected.shape == (5,)
     drawn = sample_ranks(ranks, n_items=10_000, n_samples=99, replacement=False, repeats=100, rng=0)
     assert drawn.shape == (100, 5)
-    for estimator in (Uncorrected(), RankEstimate()):
+    for estimator in (
+        Uncorrected(),
+        RankEstimate(),
+        LeastSquares(),
+        ConstrainedLeastSquares(),
+        BiasVariance(gamma=0.1),
+    ):
         corrected = estimator.fit(Recall(k=10), n_items=3541, n_samples=100)
         assert corrected.values.shape == (101,)
         assert corrected([1, 101]).shape == (2,)
