@@ -179,6 +179,7 @@ TABLES = {
         ["recommender", "metric", "mean", "std", "expected", "paper_mean", "paper_std"],
         12,
     ),
+    "figure2": (["recommender", "metric", "n_samples", "replacement", "expected"], 2928),
     "table3": (
         ["metric", "recommender", "estimator", "mean", "std", "paper_mean", "paper_std"],
         36,
@@ -193,6 +194,11 @@ def test_tables_have_the_promised_columns(name, html):
     columns, length = TABLES[name]
     assert table.columns.tolist() == columns
     assert len(table) == length
+    if name == "figure2":  # all other items drawn, none twice: the exact metric
+        every_item = table[(table.n_samples == table.n_samples.max()) & ~table.replacement]
+        both = every_item.merge(pd.read_csv(html / "results" / "table1.csv"))
+        assert len(both) == 12
+        assert np.allclose(both.expected, both.value, rtol=0, atol=1e-12)
     if name == "table3":
         assert sorted(table.estimator.unique()) == SAMPLED
         y = table[(table.recommender == "Y") & (table.estimator == "exact")]
