@@ -186,7 +186,8 @@ class Ranks:
                 "they must be of one kind"
             )
         starts = _offsets(n_predicted)
-        owner, place, label = _find(predicted, starts, relevant, _offsets(n_relevant))
+        label, place = _find(predicted, starts, relevant, _offsets(n_relevant))
+        owner = np.repeat(np.arange(len(n_relevant)), n_relevant)[label]
         values = place - starts[owner] + 1
         offsets = _offsets(np.bincount(owner, minlength=len(n_relevant)))
         if gain is None:
@@ -271,8 +272,8 @@ def _labels(labels: Any) -> tuple[NDArray[Any], IntArray, FloatArray | None]:
 
 def _find(
     predicted: NDArray[Any], predicted_at: IntArray, relevant: NDArray[Any], relevant_at: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return of each hit its instance and its places in the flat predictions and labels.
+) -> tuple[IntArray, IntArray]:
+    """Return the places of the hits in the flat labels and predictions, by instance, then rank.
 
     Block by block of instances there is one slot per instance and item. Each prediction leaves
     its place there, and each label looks into its slot: no sort of all, and the slots fit in the
@@ -281,38 +282,39 @@ def _find(
     n = len(predicted_at) - 1
     predicted_codes, relevant_codes, span = _codes(predicted, relevant)
     n_rows = max(1, SLOTS // span)
+    row = np.arange(n) % n_rows * span  # the first slot of each instance
     slots = np.full(min(n, n_rows) * span, -1, dtype=np.int32)
-    hits = [np.empty((3, 0), dtype=np.int64)]
 
-    def fill(name: str, items: NDArray[Any], codes: IntArray, at: IntArray) -> IntArray:
-        """Leave each item's place in the block in its slot, and return which slots these are."""
-        slot = np.repeat(np.arange(len(at) - 1) * span, np.diff(at))
-        slot += codes[at[0] : at[-1]]
+    def fill(name: str, slot: IntArray, at: IntArray, items: NDArray[Any]) -> None:
         place = np.arange(slot.size, dtype=np.int32)
         slots[slot] = place
-        if (twice := slots[slot] != place).any():
-            i = at[0] + int(np.argmax(twice))
-            x = first + int(np.searchsorted(at, i, side="right")) - 1
+        if (twice := slots.take(slot) != place).any():
+            i = at[first] + int(np.argmax(twice))
+            x = int(np.searchsorted(at, i, side="right")) - 1
             raise ValueError(
                 f"{name}[{x}] holds item {items[i]} twice; an item may stand once in a list"
             )
-        return slot
 
+    labels, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for first in range(0, n, n_rows):
-        block = slice(first, first + n_rows + 1)
-        wanted = fill("labels", relevant, relevant_codes, relevant_at[block])
-        slots[wanted] = -1
-        listed = fill("predictions", predicted, predicted_codes, predicted_at[block])
-        place = slots[wanted]
+        block = slice(first, first + n_rows)
+        last = min(first + n_rows, n)
+        n_labels = np.diff(relevant_at[first : last + 1])
+        wanted = relevant_codes[relevant_at[first] : relevant_at[last]]
+        wanted = wanted + np.repeat(row[block], n_labels)
+        if (n_labels > 1).any():
+            fill("labels", wanted, relevant_at, relevant)
+            slots[wanted] = -1
+        listed = predicted_codes[predicted_at[first] : predicted_at[last]]
+        listed = listed + np.repeat(row[block], np.diff(predicted_at[first : last + 1]))
+        fill("predictions", listed, predicted_at, predicted)
+        place = slots.take(wanted)
         label = np.flatnonzero(place >= 0)
-        label = label[np.argsort(place[label])]  # by instance, then by rank
-        owner = first + wanted[label] // span
-        hits.append(
-            np.stack([owner, predicted_at[first] + place[label], relevant_at[first] + label])
-        )
+        label = label[np.argsort(place[label])]
+        labels.append(relevant_at[first] + label)
+        places.append(predicted_at[first] + place[label])
         slots[listed] = -1
-    owner, place, label = np.concatenate(hits, axis=1)
-    return owner, place, label
+    return np.concatenate(labels), np.concatenate(places)
 
 
 def _codes(predicted: NDArray[Any], relevant: NDArray[Any]) -> tuple[IntArray, IntArray, int]:
