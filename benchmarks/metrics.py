@@ -6,8 +6,9 @@
 100,000 users with 100 recommendations each out of 1,009 items, and (a) one, (b) about ten relevant
 items: from these arrays to Precision, Recall, AP, RR and NDCG at 10. "values" says which of the
 five a library gave, and whether of each user or their mean only. Times are the shortest of
-interleaved repeats, "with conversion" from the arrays to what the library takes. The ratio is ours
-over theirs, users a second with conversion: above 1 we are faster.
+interleaved repeats, "with conversion" from the arrays' first ten columns to what the library
+takes. The ratio is ours over theirs, users a second with conversion: above 1 we are faster. Ours
+looks for items that stand twice in a list, which implicit and the ten lines do not.
 
 implicit is in the book's environment; the others run where they are installed:
     pip install ranx rectools recbole
@@ -48,7 +49,7 @@ class Ours:
     values = "five, per user"
 
     def convert(self, predictions, labels):
-        return Ranks.from_recommendations(predictions[:, :K], labels)
+        return Ranks.from_recommendations(predictions, labels)
 
     def evaluate(self, ranks):
         return [metric(ranks) for metric in METRICS]
@@ -60,23 +61,27 @@ class TenLines:
     values = "five, per user"
 
     def convert(self, predictions, labels):
-        return predictions[:, :K], labels.indices, labels.indptr
+        return predictions, labels.indices, labels.indptr
 
     def evaluate(self, arrays):
         predictions, items, offsets = arrays
         n_users, counts = len(predictions), np.diff(offsets)
-        relevant = np.zeros((n_users, N_ITEMS), dtype=bool)
-        relevant[np.repeat(np.arange(n_users), counts), items] = True
-        hits = np.take_along_axis(relevant, predictions, axis=1)
-        ranks, cumulative = np.arange(1, K + 1), hits.cumsum(axis=1)
-        ideal = np.cumsum(1 / np.log2(ranks + 1))
+        if len(items) == n_users:  # one label each
+            hits = predictions == items[:, None]
+        else:
+            relevant = np.zeros((n_users, N_ITEMS), dtype=bool)
+            relevant[np.repeat(np.arange(n_users), counts), items] = True
+            hits = np.take_along_axis(relevant, predictions, axis=1)
+        weights = 1 / np.arange(1, K + 1)
+        discounts = 1 / np.log2(np.arange(2, K + 2))
+        cumulative = hits.cumsum(axis=1)
         best = np.minimum(counts, K)
         return [
             cumulative[:, -1] / K,
             cumulative[:, -1] / counts,
-            (hits * cumulative / ranks).sum(axis=1) / best,
-            (hits / ranks).max(axis=1),
-            (hits / np.log2(ranks + 1)).sum(axis=1) / ideal[best - 1],
+            (hits * cumulative) @ weights / best,
+            hits.any(axis=1) * weights[hits.argmax(axis=1)],
+            hits @ discounts / np.cumsum(discounts)[best - 1],
         ]
 
 
@@ -84,7 +89,7 @@ class Implicit:
     values = "P, AP, NDCG, means"
 
     def convert(self, predictions, labels):
-        return predictions[:, :K].astype(np.int32), labels, sparse.csr_matrix(labels.shape)
+        return predictions.astype(np.int32), labels, sparse.csr_matrix(labels.shape)
 
     def evaluate(self, arrays):
         from implicit.evaluation import ranking_metrics_at_k
@@ -106,7 +111,7 @@ class Ranx:
     def convert(self, predictions, labels):
         from ranx import Qrels, Run
 
-        scores = (1 / np.arange(1, 101)).tolist()
+        scores = (1 / np.arange(1, K + 1)).tolist()
         qrels = {
             str(x): dict.fromkeys(map(str, row.indices.tolist()), 1) for x, row in enumerate(labels)
         }
@@ -204,7 +209,7 @@ def measure(peers, predictions, labels, repeats):
     for _ in range(repeats):
         for name, peer in peers.items():
             n = min(len(predictions), getattr(peer, "at_most", len(predictions)))
-            part = predictions[:n], labels[:n]
+            part = predictions[:n, :K], labels[:n]  # beyond K nothing counts
             start = time.perf_counter()
             converted = peer.convert(*part)
             middle = time.perf_counter()
@@ -231,8 +236,7 @@ def main():
         for name, (whole, call) in speed.items():
             ratio = speed["sampled_metrics"][0] / whole
             print(f"{name:<20} {whole:>15,.0f} {call:>12,.0f} {ratio:>6.2f}  {peers[name].values}")
-        for name in ("ten lines of NumPy", "implicit"):
-            print(name, means[name], means["sampled_metrics"])
+        np.testing.assert_allclose(means["ten lines of NumPy"], means["sampled_metrics"])
 
 
 if __name__ == "__main__":

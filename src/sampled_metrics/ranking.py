@@ -275,45 +275,49 @@ def _find(
 ) -> tuple[IntArray, IntArray]:
     """Return the places of the hits in the flat labels and predictions, by instance, then rank.
 
-    Block by block of instances there is one slot per instance and item. Each prediction leaves
-    its place there, and each label looks into its slot: no sort of all, and the slots fit in the
-    cache. Who finds another's place in its own slot stands twice.
+    Block by block of instances there is one slot per instance and item. Each prediction leaves a
+    number there, and each label looks into its slot: no sort of all, and the slots fit in the
+    cache. Numbers only grow, so that those of earlier blocks tell themselves apart.
+    Who finds another's number in its own slot stands twice.
     """
     n = len(predicted_at) - 1
     predicted_codes, relevant_codes, span = _codes(predicted, relevant)
     n_rows = max(1, SLOTS // span)
-    row = np.arange(n) % n_rows * span  # the first slot of each instance
-    slots = np.full(min(n, n_rows) * span, -1, dtype=np.int32)
+    row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
+    size = predicted.size + relevant.size
+    slots: IntArray = np.zeros(row.size * span, np.int32 if size < 2**31 else np.int64)
+    labels: list[IntArray] = [np.empty(0, np.int64)]
+    places: list[IntArray] = [np.empty(0, np.int64)]
+    used = 1
 
     def fill(name: str, slot: IntArray, at: IntArray, items: NDArray[Any]) -> None:
-        place = np.arange(slot.size, dtype=np.int32)
-        slots[slot] = place
-        if (twice := slots.take(slot) != place).any():
+        number = np.arange(used, used + slot.size, dtype=slots.dtype)
+        slots[slot] = number
+        if (twice := slots.take(slot) != number).any():
             i = at[first] + int(np.argmax(twice))
             x = int(np.searchsorted(at, i, side="right")) - 1
             raise ValueError(
                 f"{name}[{x}] holds item {items[i]} twice; an item may stand once in a list"
             )
 
-    labels, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for first in range(0, n, n_rows):
-        block = slice(first, first + n_rows)
         last = min(first + n_rows, n)
+        here = row[: last - first]
         n_labels = np.diff(relevant_at[first : last + 1])
         wanted = relevant_codes[relevant_at[first] : relevant_at[last]]
-        wanted = wanted + np.repeat(row[block], n_labels)
+        wanted = wanted + np.repeat(here, n_labels)
         if (n_labels > 1).any():
             fill("labels", wanted, relevant_at, relevant)
-            slots[wanted] = -1
+            used += wanted.size
         listed = predicted_codes[predicted_at[first] : predicted_at[last]]
-        listed = listed + np.repeat(row[block], np.diff(predicted_at[first : last + 1]))
+        listed = listed + np.repeat(here, np.diff(predicted_at[first : last + 1]))
         fill("predictions", listed, predicted_at, predicted)
-        place = slots.take(wanted)
+        place = slots.take(wanted) - used
         label = np.flatnonzero(place >= 0)
         label = label[np.argsort(place[label])]
         labels.append(relevant_at[first] + label)
         places.append(predicted_at[first] + place[label])
-        slots[listed] = -1
+        used += listed.size
     return np.concatenate(labels), np.concatenate(places)
 
 

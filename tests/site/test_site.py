@@ -180,6 +180,7 @@ TABLES = {
         12,
     ),
     "figure2": (["recommender", "metric", "n_samples", "replacement", "expected"], 2928),
+    "figure4": (["estimator", "rank_kind", "rank", "value"], 1684),
     "table3": (
         ["metric", "recommender", "estimator", "mean", "std", "paper_mean", "paper_std"],
         36,
@@ -199,6 +200,13 @@ def test_tables_have_the_promised_columns(name, html):
         both = every_item.merge(pd.read_csv(html / "results" / "table1.csv"))
         assert len(both) == 12
         assert np.allclose(both.expected, both.value, rtol=0, atol=1e-12)
+    if name == "figure4":  # the corrections are where the paper's Figure 4 draws them
+        assert (
+            table.value[table.estimator == "exact"] == 1 / table["rank"][table.estimator == "exact"]
+        ).all()
+        sampled = table[table.rank_kind == "sampled"].set_index(["estimator", "rank"]).value
+        assert (sampled["CLS"].diff().dropna() <= 0).all()
+        assert sampled["BV 0.01"].min() < 0
     if name == "table3":
         assert sorted(table.estimator.unique()) == SAMPLED
         y = table[(table.recommender == "Y") & (table.estimator == "exact")]
