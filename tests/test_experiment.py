@@ -10,11 +10,14 @@ from sampled_metrics import (
     AUC,
     NDCG,
     AveragePrecision,
+    BiasVariance,
+    ConstrainedLeastSquares,
     RankEstimate,
     Recall,
     TiedRanks,
     Uncorrected,
     exact_evaluation,
+    expected_evaluation,
     expected_metric,
     sampled_evaluation,
 )
@@ -52,24 +55,38 @@ def test_exact_evaluation_is_the_mean_over_instances(recommenders):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-def test_runs_scatter_about_their_expectation(recommenders, replacement):
-    """Means of 200 runs within 5 standard errors: a chance of 1e-5 over these 16 means."""
-    table = sampled_evaluation(
-        recommenders, METRICS, ESTIMATORS, 50, replacement=replacement, repeats=200, rng=1
+@pytest.mark.parametrize("n_samples", [1, 299])
+def test_expected_evaluation_is_the_mean_over_instances_and_ties(
+    recommenders, n_samples, replacement
+):
+    table = expected_evaluation(
+        recommenders, METRICS, ESTIMATORS, n_samples, replacement=replacement
     )
-    runs = table.groupby(["recommender", "metric", "estimator"]).value
-    assert (runs.size() == 200).all()
-    for (name, label, estimator), values in runs:
+    assert table.columns.tolist() == ["recommender", "metric", "estimator", "value"]
+    assert len(table) == 16
+    for name, label, estimator, value in table.itertuples(index=False):
         metric = next(m for m in METRICS if str(m) == label)
         tied = recommenders[name]
-        fitted = ESTIMATORS[estimator].fit(metric, round(tied.n_items.mean()), 50)
+        fitted = ESTIMATORS[estimator].fit(metric, round(tied.n_items.mean()), n_samples)
         want = np.mean(
             [
                 fitted.expectation(np.arange(b, b + t + 1), n, replacement=replacement).mean()
                 for b, t, n in zip(tied.best, tied.n_tied, tied.n_items, strict=True)
             ]
         )
-        assert abs(values.mean() - want) < 5 * values.std() / 200**0.5
+        assert value == pytest.approx(want, abs=1e-10)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_runs_scatter_about_their_expectation(recommenders, replacement):
+    """Means of 200 runs within 5 standard errors: a chance of 1e-5 over these 16 means."""
+    arguments = (recommenders, METRICS, ESTIMATORS, 50)
+    key = ["recommender", "metric", "estimator"]
+    want = expected_evaluation(*arguments, replacement=replacement).set_index(key).value
+    table = sampled_evaluation(*arguments, replacement=replacement, repeats=200, rng=1)
+    runs = table.groupby(key).value.agg(["size", "mean", "std"])
+    assert (runs["size"] == 200).all()
+    assert ((runs["mean"] - want).abs() < 5 * runs["std"] / 200**0.5).all()
 
 
 def test_uncorrected_runs_expect_what_expected_metric_says(recommenders):
@@ -82,7 +99,7 @@ def test_uncorrected_runs_expect_what_expected_metric_says(recommenders):
 
 
 def test_table_3():
-    """The sampled cells of Y and Z within 3 standard errors of the paper's, but for Z's AUC.
+    """Every cell of Y and Z within 3 standard errors of the paper's, but for Z's sampled AUC.
 
     The paper's sampled AUC of Z (75.04) contradicts its own proof that sampled AUC is unbiased
     (74.8 expected); the book says so.
@@ -97,7 +114,12 @@ def test_table_3():
             for name in "YZ"
         },
         METRICS,
-        {"uncorrected": Uncorrected(), "rank_estimate": RankEstimate(divisor="m+1")},
+        {
+            "uncorrected": Uncorrected(),
+            "rank_estimate": RankEstimate(divisor="m+1"),
+            "cls": ConstrainedLeastSquares(),
+            **{f"bv_{gamma:g}": BiasVariance(gamma) for gamma in (1, 0.1, 0.01, 0.001)},
+        },
         n_samples=100,
         replacement=False,
         repeats=100,
@@ -106,10 +128,10 @@ def test_table_3():
     key = ["metric", "recommender", "estimator"]
     ours = 100 * table.groupby(key).value.agg(["mean", "std"])
     both = ours.join(pd.read_csv(data / "paper_table3.csv").set_index(key))
-    assert len(both) == 16
+    assert len(both) == 56
     error = np.sqrt((both["std"] ** 2 + both.paper_std**2) / 100 + 0.01**2 / 12)
     off = ((both["mean"] - both.paper_mean) / error).drop(("AUC", "Z"))
-    assert len(off) == 14
+    assert len(off) == 49
     assert (off.abs() < 3).all()
 
 

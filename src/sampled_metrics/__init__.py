@@ -8,7 +8,7 @@ from sampled_metrics.corrections import (
     RankEstimate,
     Uncorrected,
 )
-from sampled_metrics.experiment import exact_evaluation, sampled_evaluation
+from sampled_metrics.experiment import exact_evaluation, expected_evaluation, sampled_evaluation
 from sampled_metrics.metrics import (
     AUC,
     F1,
@@ -46,6 +46,7 @@ __all__ = [
     "Uncorrected",
     "exact_evaluation",
     "exact_ranks",
+    "expected_evaluation",
     "expected_metric",
     "load_movielens_1m",
     "rank_distribution",

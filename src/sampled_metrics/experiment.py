@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
 from sampled_metrics._checks import FloatArray, as_generator, as_integer
+from sampled_metrics._quadrature import gauss_rule
 from sampled_metrics.corrections import Estimator
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranking import TiedRanks
-from sampled_metrics.sampling import sample_ranks
+from sampled_metrics.sampling import as_draw, blocks, distribution, sample_ranks
 
-__all__ = ["exact_evaluation", "sampled_evaluation"]
+__all__ = ["exact_evaluation", "expected_evaluation", "sampled_evaluation"]
 
 
 def exact_evaluation(
@@ -121,26 +123,75 @@ def sampled_evaluation(
     _check_given(recommenders, metrics=metrics, estimators=estimators)
     n_samples = as_integer("n_samples", n_samples)
     generator = as_generator(rng)
-    runs = np.arange(1, as_integer("repeats", repeats) + 1)
+    n_runs = as_integer("repeats", repeats)
     frames = []
     for name, ranks in recommenders.items():
-        n_items = round(float(ranks.n_items.mean()))
-        share = _sampled_shares(ranks, n_samples, replacement, len(runs), generator, name, progress)
-        for metric in metrics:
-            for label, estimator in estimators.items():
-                value = share @ estimator.fit(metric, n_items, n_samples).values
-                frames.append(
-                    pd.DataFrame(
-                        {
-                            "recommender": name,
-                            "metric": str(metric),
-                            "estimator": label,
-                            "run": runs,
-                            "value": value,
-                        }
-                    )
-                )
+        shares = _sampled_shares(ranks, n_samples, replacement, n_runs, generator, name, progress)
+        for metric, label, values in _estimates(ranks, shares, metrics, estimators):
+            cell = {"recommender": name, "metric": metric, "estimator": label}
+            frames.append(pd.DataFrame({**cell, "run": np.arange(1, n_runs + 1), "value": values}))
     return pd.concat(frames, ignore_index=True)
+
+
+def expected_evaluation(
+    recommenders: Mapping[str, TiedRanks],
+    metrics: Iterable[Metric],
+    estimators: Mapping[str, Estimator],
+    n_samples: int,
+    *,
+    replacement: bool = True,
+) -> pd.DataFrame:
+    """Compute what a sampled evaluation reports on average, exactly and without sampling.
+
+    Parameters
+    ----------
+    recommenders, metrics, estimators, n_samples, replacement
+        As in `sampled_evaluation`.
+
+    Returns
+    -------
+    DataFrame
+        Columns recommender, metric, estimator, value: the mean over instances, over all samples,
+        and over all ways to break ties.
+
+    Raises
+    ------
+    ValueError
+        As `sampled_evaluation`.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall, Uncorrected
+    >>> toy = {"C": TiedRanks([212, 2, 743, 5342, 1548], n_tied=0, n_items=10_000)}
+    >>> expected_evaluation(toy, [Recall(k=10)], {"uncorrected": Uncorrected()}, n_samples=99)
+      recommender     metric    estimator     value
+    0           C  Recall@10  uncorrected  0.569422
+    """
+    recommenders, metrics, estimators = dict(recommenders), list(metrics), dict(estimators)
+    _check_given(recommenders, metrics=metrics, estimators=estimators)
+    rows = [
+        (name, metric, label, value)
+        for name, ranks in recommenders.items()
+        for shares in [_expected_shares(ranks, as_integer("n_samples", n_samples), replacement)]
+        for metric, label, value in _estimates(ranks, shares, metrics, estimators)
+    ]
+    return pd.DataFrame(rows, columns=["recommender", "metric", "estimator", "value"])
+
+
+def _estimates(
+    ranks: TiedRanks,
+    shares: FloatArray,
+    metrics: list[Metric],
+    estimators: dict[str, Estimator],
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield metric, estimator and estimate, from the shares of instances at each sampled rank.
+
+    An average of any table of m + 1 estimates is one product with the shares.
+    """
+    n_items, n_samples = round(float(ranks.n_items.mean())), shares.shape[-1] - 1
+    for metric in metrics:
+        for label, estimator in estimators.items():
+            yield str(metric), label, shares @ estimator.fit(metric, n_items, n_samples).values
 
 
 def _check_given(recommenders: dict[str, TiedRanks], **others: Sized) -> None:
@@ -164,10 +215,7 @@ def _sampled_shares(
     name: str,
     progress: bool,
 ) -> FloatArray:
-    """Return each run's share of instances at each sampled rank, shape (repeats, m + 1).
-
-    An average of any table of m + 1 estimates is one product with these.
-    """
+    """Return each run's share of instances at each sampled rank, shape (repeats, m + 1)."""
     shares = np.empty((repeats, n_samples + 1))
     for share in tqdm(shares, desc=f"Sampling for {name}", delay=2, disable=not progress):
         drawn = sample_ranks(
@@ -175,3 +223,30 @@ def _sampled_shares(
         )
         share[:] = np.bincount(drawn - 1, minlength=n_samples + 1) / drawn.size
     return shares
+
+
+def _expected_shares(ranks: TiedRanks, m: int, replacement: bool) -> FloatArray:
+    """Return the expected share of instances at each sampled rank, shape (m + 1,)."""
+    as_draw(ranks.best, ranks.n_items, m, replacement)
+    total = np.zeros(m + 1)
+    if replacement:
+        # The probabilities are polynomials of degree m in the rank: a Gauss rule sums them
+        # over the ranks that a tie allows.
+        for length in np.unique(ranks.n_tied) + 1:
+            nodes, weights = gauss_rule(int(length), m // 2 + 1)
+            alike = np.flatnonzero(ranks.n_tied == length - 1)
+            for some in blocks(len(alike), len(nodes) * (m + 1)):
+                x = alike[some]
+                best, n = ranks.best[x, None], ranks.n_items[x, None]
+                total += (weights @ distribution(best + nodes, n, m, True)).sum(axis=0) / length
+    else:
+        # The (h + 1)-st of m + 1 items drawn from n has rank r with probability (m + 1) / n times
+        # that of h drawn items above rank r: summed over r, that is the tail of a count.
+        for block in blocks(len(ranks), m + 2):
+            best, tied, n = ranks.best[block], ranks.n_tied[block], ranks.n_items[block]
+            upper, lower = (
+                np.cumsum(distribution(rank, n + 1, m + 1, False)[:, ::-1], axis=1)[:, -2::-1]
+                for rank in (best + tied + 1, best)
+            )
+            total += (n / ((m + 1) * (tied + 1))) @ (upper - lower)
+    return total / len(ranks)
