@@ -14,7 +14,7 @@ HEAD = 256  # ranks that are summed one by one
 GROWTH = 16  # of the panels behind them
 
 
-def rank_grid(n: int, m: int, cut: int | None) -> tuple[FloatArray, FloatArray]:
+def rank_grid(n: int, m: int, replacement: bool, cut: int | None) -> tuple[FloatArray, FloatArray]:
     """Return ranks and weights whose weighted sums are means over the ranks 1, ..., n.
 
     They are meant for products of two probabilities of sampled ranks among `m` samples, or of one
@@ -25,7 +25,7 @@ def rank_grid(n: int, m: int, cut: int | None) -> tuple[FloatArray, FloatArray]:
     So the number of ranks grows with log n and sqrt(m) only. They are real numbers.
     """
     # Between whole numbers, drawing without replacement nearly everything is no smooth affair.
-    head = min(n, max(HEAD, 4 * m))
+    head = min(n, HEAD if replacement else max(HEAD, 4 * m))
     ends = [0, head]
     while ends[-1] < n:
         ends.append(min(GROWTH * ends[-1], n))

@@ -446,7 +446,7 @@ def _least_squares(
     """
     ranks: Any  # of a grid they are no whole numbers
     if prior is None:
-        ranks, weights = rank_grid(n, m, metric.k)
+        ranks, weights = rank_grid(n, m, replacement, metric.k)
     else:
         ranks, weights = np.flatnonzero(prior) + 1, prior[prior > 0]
     triangle: FloatArray = np.empty((0, m + 2))

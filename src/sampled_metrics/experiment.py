@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,12 @@ def _estimates(
     n_items, n_samples = round(float(ranks.n_items.mean())), shares.shape[-1] - 1
     for metric in metrics:
         for label, estimator in estimators.items():
-            yield str(metric), label, shares @ estimator.fit(metric, n_items, n_samples).values
+            yield str(metric), label, shares @ _values(estimator, metric, n_items, n_samples)
+
+
+@lru_cache(maxsize=64)  # recommenders that rank the same items share a fit
+def _values(estimator: Estimator, metric: Metric, n_items: int, n_samples: int) -> FloatArray:
+    return estimator.fit(metric, n_items, n_samples).values
 
 
 def _check_given(recommenders: dict[str, TiedRanks], **others: Sized) -> None:
