@@ -1,5 +1,8 @@
 """From the sampled rank back: tables of estimates."""
 
+import tracemalloc
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -169,6 +172,37 @@ def test_gamma_one_is_the_mean_of_the_metric_given_the_sampled_rank():
     np.testing.assert_allclose(fitted.values, want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("decay", [0.9, 0.95, 0.999])
+@pytest.mark.parametrize("gamma", [1, 0.1])
+def test_sampled_ranks_that_hardly_occur_have_accurate_estimates_too(decay, gamma):
+    """A prior that leaves next to nothing for most ranks; compared in units of one estimate."""
+    n, m = 1000, 50
+    prior = decay ** np.arange(n)
+    prior /= prior.sum()
+    p_sampled, exact, _ = all_ranks(AveragePrecision(), n, m)
+    posterior = p_sampled.T * prior
+    posterior /= posterior.sum(axis=1, keepdims=True)  # p(r | i), a row for each i
+    got = BiasVariance(gamma).fit(AveragePrecision(), n, m, prior=prior).values
+    left = gamma * got + (1 - gamma) * posterior @ (p_sampled @ got)
+    np.testing.assert_allclose(left, posterior @ exact, rtol=1e-9)
+
+
+def test_three_items_and_many_samples():
+    """Only the second of three ranks is ever between the first and the last sampled rank."""
+    got = BiasVariance(gamma=1).fit(AveragePrecision(), n_items=3, n_samples=200).values
+    np.testing.assert_allclose(got, [1, *[1 / 2] * 199, 1 / 3], rtol=1e-12)
+
+
+def test_a_prior_of_many_ranks_needs_little_memory():
+    n, m = 300_000, 100
+    fit = partial(LeastSquares().fit, Recall(k=10), n, m, prior=np.full(n, 1 / n))
+    tracemalloc.start()
+    fit()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.6 * 8 * n * (m + 1)  # bytes of all probabilities at once
+
+
 def test_uniform_prior_is_the_default():
     for estimator in (BiasVariance(0.1), ConstrainedLeastSquares()):
         fitted = estimator.fit(Recall(k=10), N, M)
@@ -190,7 +224,7 @@ def test_least_squares(metric, replacement):
 
 
 def test_least_squares_of_many_samples_is_no_worse_than_of_few():
-    """Where double precision cannot hold the solution, its bias is still the least there is."""
+    """Double precision cannot hold the solution; the estimates are still the least biased."""
     problem = all_ranks(AveragePrecision(), N, M)
     bias = objective(LeastSquares().fit(AveragePrecision(), N, M).values, 0, problem)
     for m in (10, 30):
@@ -310,7 +344,8 @@ def test_bad_input(estimator):
         ([0.5, 0.7, -0.2], r"prior\[2\] is -0.2; prior must be 0 or above"),
         ([0.5, np.nan, 0.5], r"prior\[1\] is nan"),
         ([0.5, 0.5], r"prior has shape \(2,\); it must have one entry per rank, \(3,\)"),
-        (["a", "b", "c"], "prior must be one array of numbers"),
+        (["1", "0", "0"], "prior has dtype <U1; it must be one array of numbers"),
+        ([[1], [0, 0]], "prior is ragged"),
     ],
 )
 def test_bad_prior(estimator, prior, message):
@@ -320,7 +355,7 @@ def test_bad_prior(estimator, prior, message):
 
 @pytest.mark.parametrize("estimator", [BiasVariance(0.1), LeastSquares()], ids=str)
 def test_prior_that_makes_a_sampled_rank_impossible(estimator):
-    with pytest.raises(ValueError, match="sampled rank 2 has probability 0 under the"):
+    with pytest.raises(ValueError, match="no rank that the prior allows leads to sampled rank 2"):
         estimator.fit(Recall(k=1), n_items=3, n_samples=2, prior=[1, 0, 0])
 
 

@@ -7,12 +7,13 @@ What comes out is a table: one estimate for each sampled rank 1, ..., m + 1.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import qr, svd
+from scipy.linalg import qr, solve, svd
 from scipy.optimize import nnls
 
 from sampled_metrics._checks import (
@@ -102,7 +103,7 @@ class CorrectedMetric:
         Returns
         -------
         ndarray of float64, shape of `ranks`
-            Mean of the estimate over all samples, exactly.
+            Mean of the estimate over all samples, up to rounding.
 
         Raises
         ------
@@ -232,7 +233,14 @@ class Estimator(ABC):
         ------
         ValueError
             If `n_items` is below 2, `n_samples` below 1 or too large, or `prior` is not a
-            probability for each rank, or makes a sampled rank impossible.
+            probability for each rank; for an estimator that averages over ranks, if none of the
+            ranks leads to some sampled rank.
+
+        Notes
+        -----
+        Without a prior, averages over ranks are sums over a grid of a few hundred of them. They
+        are exact up to rounding for a metric that is smooth in the rank up to its cutoff `k` and 0
+        beyond, as all metrics of this package are; for another, pass a uniform `prior`.
         """
         n = as_integer("n_items", n_items, low=2)
         _, _, m = as_draw(1, n, n_samples, replacement)
@@ -250,9 +258,12 @@ class Estimator(ABC):
 
 def _as_prior(prior: ArrayLike, n: int) -> FloatArray:
     try:
-        p = np.asarray(prior, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError("prior must be one array of numbers") from error
+        given = np.asarray(prior)
+    except ValueError as error:
+        raise ValueError("prior is ragged; it must be one array of numbers") from error
+    if given.dtype.kind not in "fiu":
+        raise ValueError(f"prior has dtype {given.dtype}; it must be one array of numbers")
+    p = given.astype(np.float64)
     if p.shape != (n,):
         raise ValueError(f"prior has shape {p.shape}; it must have one entry per rank, ({n},)")
     if (bad := ~(p >= 0)).any():
@@ -360,13 +371,19 @@ class BiasVariance(Estimator):
     def _values(
         self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
     ) -> FloatArray:
-        factor, target, share = _least_squares(metric, n, m, replacement, prior)
-        # With equation 25 scaled so that diag(c) is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
-        scale = 1 / np.sqrt(share)
-        u, s, vt = svd(factor * scale, full_matrices=False)
-        seen = s > s[0] * (m + 1) * np.finfo(float).eps  # the others are rounding errors
-        gain = np.where(seen, s, 0) / np.where(seen, (1 - self.gamma) * s**2 + self.gamma, 1)
-        return scale * (vt.T @ (gain * (u.T @ target)))
+        if self.gamma < 1e-4:
+            return _by_svd(metric, n, m, replacement, prior, self.gamma)
+        # Equation 25 divided by c: what is left are conditional probabilities, so that estimates
+        # of sampled ranks that hardly ever occur are as accurate as the others.
+        matrix, target = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
+        for weights, p, exact in _problem(metric, n, m, replacement, prior):
+            matrix += (weights[:, None] * p).T @ p
+            target += (weights * exact) @ p
+        share = matrix.sum(axis=1)
+        _check_possible(share)
+        matrix *= (1 - self.gamma) / share[:, None]
+        matrix[np.diag_indices(m + 1)] += self.gamma
+        return solve(matrix, target / share)
 
 
 @dataclass(frozen=True)
@@ -376,10 +393,10 @@ class LeastSquares(Estimator):
     .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r)
               (E[\hat M(\tilde r) \mid r] - M(r))^2
 
-    Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that more
-    than a few dozen samples cannot be told from fewer in double precision: what singular values
-    below rounding would add is left out. Its estimates are huge, of both signs, and of use as a
-    lesson only.
+    Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that with
+    more than a few dozen samples double precision does not hold its solution: what singular values
+    below rounding would add is left out, and the bias is somewhat larger than the least there is.
+    The estimates are huge, of both signs, and of use as a lesson only.
 
     Examples
     --------
@@ -391,7 +408,7 @@ class LeastSquares(Estimator):
     def _values(
         self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
     ) -> FloatArray:
-        return BiasVariance(gamma=0)._values(metric, n, m, replacement, prior)
+        return _by_svd(metric, n, m, replacement, prior, gamma=0)
 
 
 @dataclass(frozen=True)
@@ -426,7 +443,7 @@ class ConstrainedLeastSquares(Estimator):
     def _values(
         self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
     ) -> FloatArray:
-        factor, target, _ = _least_squares(metric, n, m, replacement, prior)
+        factor, target, _ = _triangle(metric, n, m, replacement, prior)
         steps = np.cumsum(factor, axis=1)  # column i: all estimates up to sampled rank i rise by 1
         if not self.non_negative:
             steps = np.column_stack([steps, -steps[:, -1]])
@@ -436,31 +453,64 @@ class ConstrainedLeastSquares(Estimator):
         return np.cumsum(drops[::-1])[::-1]
 
 
-def _least_squares(
+def _problem(
     metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the problem of equation 21, in few rows, and the probability of each sampled rank.
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Yield weights p(r), probabilities P(i | r) and metric M(r), for a block of ranks at a time.
 
-    Of A and b in equation 23 what matters is the triangle of their QR factorization, shapes
-    (m + 1, m + 1) and (m + 1,). A'A, whose condition number is the square of A's, is not formed.
+    Weighted sums over all blocks are those over all ranks.
     """
     ranks: Any  # of a grid they are no whole numbers
     if prior is None:
         ranks, weights = rank_grid(n, m, replacement, metric.k)
     else:
         ranks, weights = np.flatnonzero(prior) + 1, prior[prior > 0]
-    triangle: FloatArray = np.empty((0, m + 2))
-    share = np.zeros(m + 1)
     for block in blocks(len(ranks), m + 1):
         p = distribution(ranks[block], n, m, replacement)
         one_each = np.ones(len(p), dtype=np.int64)
-        exact = metric(Ranks(ranks[block], np.arange(len(p) + 1), one_each), n_items=n)
-        rows = np.sqrt(weights[block])[:, None] * np.column_stack([p, exact])
-        triangle = qr(np.vstack([triangle, rows]), mode="r")[0]
-        share += weights[block] @ p
-    if (impossible := share <= 0).any():
+        rows = Ranks(ranks[block], np.arange(len(p) + 1), one_each)
+        yield weights[block], p, metric(rows, n_items=n)
+
+
+def _triangle(
+    metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the problem of equation 21 in few rows, and the probability of each sampled rank.
+
+    Of A and b in equation 23 what matters is the triangle of their QR factorization, shapes
+    (m + 1, m + 1) and (m + 1,). A'A, whose condition number is the square of A's, is not formed.
+    """
+    triangle: FloatArray = np.empty((0, m + 2))
+    share = np.zeros(m + 1)
+    for weights, p, exact in _problem(metric, n, m, replacement, prior):
+        rows = np.sqrt(weights)[:, None] * np.column_stack([p, exact])
+        triangle = qr(np.vstack([triangle, rows]), mode="r")[0][: m + 2]
+        share += weights @ p
+    _check_possible(share)
+    return triangle[: m + 1, :-1], triangle[: m + 1, -1], share
+
+
+def _by_svd(
+    metric: Metric,
+    n: int,
+    m: int,
+    replacement: bool,
+    prior: FloatArray | None,
+    gamma: float,
+) -> FloatArray:
+    """Solve equation 25 from the triangle, for a gamma too small for A'A."""
+    factor, target, share = _triangle(metric, n, m, replacement, prior)
+    # With equation 25 scaled so that diag(c) is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
+    scale = 1 / np.sqrt(share)
+    u, s, vt = svd(factor * scale, full_matrices=False)
+    seen = s > s[0] * (m + 1) * np.finfo(float).eps  # the others are rounding errors
+    gain = np.where(seen, s, 0) / np.where(seen, (1 - gamma) * s**2 + gamma, 1)
+    return scale * (vt.T @ (gain * (u.T @ target)))
+
+
+def _check_possible(share: FloatArray) -> None:
+    if (impossible := share < np.finfo(float).tiny).any():
         i = int(np.argmax(impossible)) + 1
         raise ValueError(
-            f"sampled rank {i} has probability 0 under the prior; its estimate is undefined"
+            f"no rank that the prior allows leads to sampled rank {i}; its estimate is undefined"
         )
-    return triangle[: m + 1, :-1], triangle[: m + 1, -1], share
