@@ -252,6 +252,9 @@ def test_mean_leaves_out_or_counts_who_has_no_labels():
     assert metric.mean(ranks) == 0.75
     assert metric.mean(ranks, empty=0) == 1.5 / 4
     assert metric.mean(ranks, empty=1) == 3.5 / 4
+    for empty in (None, "0", True):
+        with pytest.raises(ValueError, match=r"empty is .*; empty must be a number"):
+            metric.mean(ranks, empty=empty)
     assert np.isnan(metric.mean(Ranks.from_lists([[], []])))
     assert AUC().mean([1, 3], n_items=3) == 0.5
 
@@ -335,3 +338,8 @@ def test_bad_choices():
         NDCG(gain="log")
     with pytest.raises(ValueError, match='k is None; NDCG with ideal "full" needs a cutoff'):
         NDCG(ideal="full")
+    graded = Ranks.from_lists([[1, 2]], gains=[[1, 3]])
+    with pytest.raises(ValueError, match='ideal is "full", k items of gain 1; it needs all gains'):
+        NDCG(k=2, ideal="full")(graded)
+    plain = Ranks.from_lists([[1, 2]], gains=[[1, 1]])
+    assert NDCG(k=2, ideal="full")(plain) == 1

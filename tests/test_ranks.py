@@ -1,12 +1,15 @@
 """Lists and recommendations become ranks at the door."""
 
+from unittest import mock
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics import NDCG, AveragePrecision, Ranks
+from sampled_metrics import Ranks, ranking
 
 # Few and small ones meet often; with a large one, users are looked up in several blocks.
 items = st.integers(0, 12) | st.sampled_from([-5, 2**19, 2**20 - 1, 2**62])
@@ -15,9 +18,15 @@ users = st.lists(
 )
 
 
-@given(users=users, kind=st.sampled_from(["int", "str"]))
-def test_recommendations_become_the_positions_of_the_labels(users, kind):
+@given(users=users, kind=st.sampled_from(["int", "str"]), slots=st.sampled_from([1, 7, 64, 2**20]))
+def test_recommendations_become_the_positions_of_the_labels(users, kind, slots):
+    """Whatever the items are, and however many instances fit into the look-up table."""
     make = str if kind == "str" else int
+    with mock.patch.multiple(ranking, SLOTS=slots, MOST_SLOTS=slots):
+        check_positions(users, make)
+
+
+def check_positions(users, make):
     predictions = [[make(i) for i in predicted] for predicted, _ in users]
     labels = [[make(i) for i in relevant] for _, relevant in users]
     ranks = Ranks.from_recommendations(predictions, labels)
@@ -38,18 +47,61 @@ def test_arrays_sets_and_unsigned_items_are_taken():
 
 @given(users=users)
 def test_sparse_labels_are_the_same_as_lists(users):
-    """Stored entries are gains: all 1, or a mapping's."""
+    """Entries are a mapping's gains, or where all are 1, those of plain labels."""
     small = [([i for i in p if 0 <= i < 20], [i for i in r if 0 <= i < 20]) for p, r in users]
     predictions, labels = [p for p, _ in small], [r for _, r in small]
     for graded in (False, True):
         table = np.zeros((len(small), 20))
         for row, relevant in zip(table, labels, strict=True):
-            row[relevant] = 1 + np.arange(len(relevant)) if graded else 1
+            row[relevant] = 2 + np.arange(len(relevant)) if graded else 1
         mappings = [{i: row[i] for i in r} for row, r in zip(table, labels, strict=True)]
         got = Ranks.from_recommendations(predictions, sparse.csr_array(table))
-        want = Ranks.from_recommendations(predictions, mappings if graded else labels)
-        for metric in (AveragePrecision(), NDCG(), NDCG(ideal="hits")):
-            np.testing.assert_array_equal(metric(got), metric(want))
+        same = mappings if graded and table.any() else labels
+        want = Ranks.from_recommendations(predictions, same)
+        assert_same(got, want)
+
+
+def assert_same(got, want):
+    for name in ("values", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+
+
+@pytest.mark.parametrize("slots", [1, 2**20])
+def test_a_label_of_one_block_is_not_found_in_the_next(slots):
+    """The second user's label is the first user's prediction."""
+    with mock.patch.multiple(ranking, SLOTS=slots, MOST_SLOTS=slots):
+        ranks = Ranks.from_recommendations([[1, 2**20 - 1], [2]], [[3], [1]])
+    assert ranks.values.tolist() == []
+
+
+def test_sparse_labels_of_every_kind():
+    predictions = [[3, 0, 1], [2, 1]]
+    want = Ranks.from_recommendations(predictions, [{0: 2, 1: 1, 2: 5}, {1: 1}])
+    table = np.array([[2, 1, 5, 0], [0, 1, 0, 0]])
+    unsorted = sparse.csr_array(([5, 2, 1, 1], [2, 0, 1, 1], [0, 3, 4]), shape=(2, 4))
+    zero = sparse.csr_array(([2, 1, 5, 0, 1], [0, 1, 2, 3, 1], [0, 4, 5]), shape=(2, 4))
+    twice = sparse.coo_array(([1, 1, 1, 5, 1], ([0, 0, 0, 0, 1], [0, 0, 1, 2, 1])), shape=(2, 4))
+    formats = [kind(table) for kind in (sparse.csc_array, sparse.lil_array, sparse.csr_matrix)]
+    for labels in (unsorted, zero, twice, twice.tocsr(), *formats):
+        before = labels.copy()
+        assert_same(Ranks.from_recommendations(predictions, labels), want)
+        assert (before != labels).nnz == 0
+    stored_false = sparse.csr_array(([True, False], [0, 1], [0, 2, 2]), shape=(2, 4))
+    got = Ranks.from_recommendations(predictions, stored_false)
+    assert got.n_relevant.tolist() == [1, 0]
+    assert got.values.tolist() == [2]
+
+
+def test_lists_of_every_kind():
+    want = Ranks.from_recommendations([[1, 2], [3, 1]], [[1], [1]])
+    lists = [[1, 2], [3, 1]]
+    labels = [[1], [1]]
+    assert_same(Ranks.from_recommendations(iter(lists), (iter(row) for row in labels)), want)
+    assert_same(Ranks.from_recommendations(map(iter, lists), pd.Series(labels)), want)
+    assert_same(Ranks.from_recommendations(pd.Series(lists, index=[7, 9]), labels), want)
+    assert_same(Ranks.from_recommendations(sparse.csr_matrix(lists).todense(), labels), want)
+    kinds = [np.array([1, 2], np.uint64), np.array([3, 1])]
+    assert_same(Ranks.from_recommendations(kinds, labels), want)
 
 
 def test_many_users_in_blocks():
@@ -80,6 +132,7 @@ def test_items_of_gain_zero_are_not_relevant():
     assert ranks.gains.tolist() == [2]
     assert ranks.ideal_gains.tolist() == [3, 2]
     assert ranks.n_relevant.tolist() == [2, 0]
+    assert ranks.n_predicted.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +189,14 @@ def test_bad_lists(lists, message):
         ([[1]], sparse.csr_array([[0, -2]]), r"labels\[0\]\[0\] is -2; labels\[0\] must be finite"),
         ([[[1, 2]]], [[1]], "predictions is nested too deeply"),
         ([[[1, 2], [3]]], [[1]], "predictions is nested too deeply"),
+        ([[2**63, -1]], [[1]], "predictions holds item 9223372036854775808; integer items must"),
+        ([[1]], [[2**70]], "labels holds item 1180591620717411303424; integer items must"),
+        ([b"ab"], [[97]], r"predictions\[0\] is b'ab'; it must be a list of items"),
+        ([np.array(5)], [[5]], r"predictions\[0\] is array\(5\); it must be a list of items"),
+        (np.array(5), [[5]], r"predictions is array\(5\); it must hold one list of items for each"),
+        ({0: [1]}, [[1]], r"predictions is \{0: \[1\]\}; it must hold one list of items for each"),
+        (np.ma.masked_equal([[1, 2]], 2), [[2]], "predictions is a masked array"),
+        ([[1]], np.ma.masked_equal([[1]], 1), "labels is a masked array"),
     ],
 )
 def test_bad_recommendations(predictions, labels, message):
@@ -155,6 +216,21 @@ def test_bad_recommendations(predictions, labels, message):
 def test_inconsistent_parts_are_refused(values, offsets, n_relevant, message):
     with pytest.raises(ValueError, match=message):
         Ranks(np.array(values), np.array(offsets), np.array(n_relevant))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"n_predicted": [3, 3]}, "n_predicted must be one number per instance"),
+        ({"gains": [2.0]}, "gains must be one per value, ideal_gains one per relevant item"),
+        ({"gains": [2.0], "ideal_gains": [2.0, 1.0]}, "gains must be one per value"),
+        ({"ideal_gains": [2.0]}, "gains must be one per value"),
+    ],
+)
+def test_parts_of_wrong_length_are_refused(more, message):
+    arrays = {name: np.array(value) for name, value in more.items()}
+    with pytest.raises(ValueError, match=message):
+        Ranks(np.array([3]), np.array([0, 1]), np.array([1]), **arrays)
 
 
 def test_array_of_string_objects():

@@ -47,6 +47,10 @@ class Metric(ABC):
     Metrics are small frozen value objects: they compare equal when their parameters do, and
     ``str(NDCG(k=10))`` is ``"NDCG@10"``.
     All values lie in [0, 1], up to rounding; an instance without relevant items has the value NaN.
+
+    A metric of one's own is a frozen dataclass with a name ``_symbol``, a cutoff ``k`` (or None)
+    and the methods ``_gain`` and ``_normalizer``.
+    The corrections also ask for the gain between whole ranks, so it must be smooth up to rank k.
     """
 
     _symbol: ClassVar[str]
@@ -116,6 +120,8 @@ class Metric(ABC):
         >>> Recall(k=1).mean(users), Recall(k=1).mean(users, empty=0)
         (1.0, 0.5)
         """
+        if isinstance(empty, bool) or not isinstance(empty, int | float | np.number):
+            raise ValueError(f"empty is {empty!r}; empty must be a number")
         values = self(ranks, n_items)
         values = np.where(np.isnan(values), empty, values)
         counted = values[~np.isnan(values)]
@@ -464,6 +470,8 @@ class NDCG(_Cut):
 
     def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray:
         hits = self.ideal == "hits"
+        if self.ideal == "full" and rows.gains is not None and np.any(rows.ideal_gains != 1):
+            raise ValueError('ideal is "full", k items of gain 1; it needs all gains to be 1')
         if rows.gains is None or self.ideal == "full":
             # The discounts of the ranks 1, 2, ..., summed up; 1 for none, as 0 / 1 is 0.
             counts = _n_hits(self, rows) if hits else rows.n_relevant
@@ -479,7 +487,7 @@ class NDCG(_Cut):
             counts = np.bincount(owner, minlength=len(rows))
         offsets = np.append(0, np.cumsum(counts))
         ranks = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
-        best = Ranks(ranks, offsets, counts, gains=gains)
+        best = Ranks(ranks, offsets, counts, gains=gains, ideal_gains=gains)
         ideal = best.total(self._gain(best, n))
         return np.where(ideal > 0, ideal, 1.0)
 
@@ -488,7 +496,8 @@ class NDCG(_Cut):
             return gains
         if (gains > 1000).any():
             refuse("gains", gains, gains > 1000, 'at most 1000 where gain is "exponential"')
-        return np.exp2(gains) - 1.0
+        worth: FloatArray = np.expm1(gains * np.log(2.0))
+        return worth
 
 
 def _n_hits(metric: Metric, rows: Ranks) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, overload
@@ -31,7 +31,8 @@ __all__ = ["Ranks", "Recommender", "TiedRanks", "exact_ranks"]
 
 TIE_RULES = ("optimistic", "pessimistic", "random")
 MAX_SCORES = 2**27  # in memory at once, unless a block size is given
-SLOTS = 2**20  # of the table in which labels are looked up, unless one instance needs more
+SLOTS = 2**20  # of the table in which labels are looked up, so that it fits in the cache;
+MOST_SLOTS = 2**25  # but up to so many where a block would have fewer than 16 instances
 PIECE = 2**20  # ranks that a metric is called with at once
 
 
@@ -80,6 +81,11 @@ class Ranks:
         steps[starts] = self.values[starts]
         if (steps <= 0).any():
             refuse("values", self.values, steps <= 0, "at least 1 and ascending in an instance")
+        if self.n_predicted is not None and self.n_predicted.shape != self.n_relevant.shape:
+            raise ValueError("n_predicted must be one number per instance")
+        lengths = [None if g is None else len(g) for g in (self.gains, self.ideal_gains)]
+        if lengths not in ([None, None], [len(self.values), self.n_relevant.sum()]):
+            raise ValueError("gains must be one per value, ideal_gains one per relevant item")
 
     @classmethod
     def from_lists(
@@ -153,7 +159,8 @@ class Ranks:
         labels : sequence of sequences, sets or mappings, or sparse matrix
             For each instance, its relevant items, in any order; or a mapping that says how
             relevant each is, 0 or above (an item of gain 0 is not relevant).
-            A sparse matrix of shape (n_instances, n_items) says the same of integer items.
+            A sparse matrix of shape (n_instances, n_items) says the same of integer items; where
+            its format has several entries for one place, SciPy adds them up.
 
         Returns
         -------
@@ -173,8 +180,9 @@ class Ranks:
         >>> Ranks.from_recommendations([["a", "b"]], [{"b": 3, "c": 1, "a": 0}]).gains
         array([3.])
         """
-        predicted, n_predicted = _flatten("predictions", predictions, ordered=True)
-        relevant, n_relevant, gain = _labels(labels)
+        listed = _rows("predictions", predictions)
+        predicted, n_predicted = _flatten("predictions", listed, ordered=True)
+        relevant, n_relevant, gain = _labels(_rows("labels", labels))
         if len(n_predicted) != len(n_relevant):
             raise ValueError(
                 f"predictions has {len(n_predicted)} instances, labels has {len(n_relevant)}; "
@@ -255,11 +263,12 @@ def _as_gains(name: str, gains: Sequence[Iterable[float]], counts: IntArray) -> 
 def _labels(labels: Any) -> tuple[NDArray[Any], IntArray, FloatArray | None]:
     """Return all relevant items in one flat array, their number per instance, and their gains."""
     if sparse.issparse(labels):
-        matrix = sparse.csr_array(labels)  # type: ignore[call-overload]
+        matrix = sparse.csr_array(labels, copy=True)  # type: ignore[call-overload]
+        matrix.sum_duplicates()
         relevant, counts = matrix.indices.astype(np.int64), np.diff(matrix.indptr).astype(np.int64)
         if (matrix.data == 1).all():
             return relevant, counts, None
-        weights = np.split(matrix.data, matrix.indptr[1:-1])
+        weights = np.split(matrix.data * 1, matrix.indptr[1:-1])  # True and False become 1 and 0
     else:
         relevant, counts = _flatten("labels", labels, ordered=False)
         if not (len(labels) and isinstance(labels[0], Mapping)):
@@ -282,7 +291,7 @@ def _find(
     """
     n = len(predicted_at) - 1
     predicted_codes, relevant_codes, span = _codes(predicted, relevant)
-    n_rows = max(1, SLOTS // span)
+    n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
     row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
     size = predicted.size + relevant.size
     slots: IntArray = np.zeros(row.size * span, np.int32 if size < 2**31 else np.int64)
@@ -331,41 +340,66 @@ def _codes(predicted: NDArray[Any], relevant: NDArray[Any]) -> tuple[IntArray, I
     return codes[: predicted.size], codes[predicted.size :], max(1, len(distinct))
 
 
-def _flatten(
-    name: str, lists: Sequence[Iterable[object]], ordered: bool
-) -> tuple[NDArray[np.generic], IntArray]:
-    """Return all items in one flat array, and the length of each list."""
+def _rows(name: str, lists: Any) -> Any:
+    """Return one list of items per instance, as a matrix or as a list of lists with lengths."""
+    if isinstance(lists, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; it must be lists, or an array without a mask")
     if sparse.issparse(lists):
+        return lists
+    if isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind != "O":
+        return np.asarray(lists)  # of a np.matrix, too
+    if isinstance(lists, Mapping) or not _is_list(lists):
+        raise ValueError(f"{name} is {lists!r}; it must hold one list of items for each instance")
+    rows = list(lists)
+    for x, row in enumerate(rows):
+        if not _is_list(row):
+            raise ValueError(f"{name}[{x}] is {row!r}; it must be a list of items")
+        if isinstance(row, Mapping) != isinstance(rows[0], Mapping):
+            raise ValueError(f"{name} mixes mappings with lists; they must be of one kind")
+        if not isinstance(row, Sized):
+            rows[x] = list(row)
+    return rows
+
+
+def _is_list(value: object) -> bool:
+    """Tell whether a value holds others, unlike a string or an array without an axis."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _flatten(name: str, rows: Any, ordered: bool) -> tuple[NDArray[Any], IntArray]:
+    """Return all items in one flat array, and the length of each list."""
+    if sparse.issparse(rows):
         raise ValueError(f"{name} is a sparse matrix; it must be lists, best item first")
-    if isinstance(lists, np.ndarray) and lists.dtype.kind == "O":
-        lists = lists.tolist()
-    if isinstance(lists, np.ndarray) and lists.ndim == 2:
-        counts = np.full(len(lists), lists.shape[1], dtype=np.int64)
-        items = lists.ravel()
+    if isinstance(rows, np.ndarray):
+        counts = np.full(len(rows), rows.shape[1], dtype=np.int64)
+        items = rows.ravel()
     else:
-        for x, row in enumerate(lists):
-            if isinstance(row, str) or not isinstance(row, Iterable):
-                raise ValueError(f"{name}[{x}] is {row!r}; it must be a list of items")
-            if isinstance(row, Mapping) != isinstance(lists[0], Mapping):
-                raise ValueError(f"{name} mixes mappings with lists; they must be of one kind")
+        for x, row in enumerate(rows):
             if ordered and isinstance(row, Set | Mapping):
                 kind = type(row).__name__
                 raise ValueError(f"{name}[{x}] is a {kind}; it must be a list, best item first")
-        flat = [item for row in lists for item in row]
+        flat = [item for row in rows for item in row]
         if len({isinstance(item, str) for item in flat}) > 1:
             raise ValueError(f"{name} mixes strings with other items; they must be of one kind")
         if any(isinstance(item, bool | np.bool_) for item in flat):
             raise ValueError(f"{name} holds True or False; items must be integers or strings")
-        counts = np.array([len(row) for row in lists], dtype=np.int64)  # type: ignore[arg-type]
+        counts = np.array([len(row) for row in rows], dtype=np.int64)
         try:
             items = np.array(flat)
         except ValueError:
             items = np.empty((0, 0))
         if items.ndim != 1:
             raise ValueError(f"{name} is nested too deeply; each instance must be a list of items")
-    if items.size and items.dtype.kind == "u" and items.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"{name} holds item {items.max()}; integer items must be below 2**63")
-    if not items.size or items.dtype.kind in "iu":
+        if items.dtype.kind in "fO" and all(isinstance(i, int | np.integer) for i in flat):
+            items = np.array([int(i) for i in flat], dtype=object)  # of several types, or large
+    if items.size and items.dtype.kind in "uO":
+        large = [i for i in (items.min(), items.max()) if not -(2**63) <= i < 2**63]
+        if large:
+            raise ValueError(f"{name} holds item {large[0]}; integer items must fit in 64 bits")
+        return items.astype(np.int64), counts
+    if not items.size or items.dtype.kind == "i":
         return items.astype(np.int64, copy=False), counts
     if items.dtype.kind == "U":
         return items, counts

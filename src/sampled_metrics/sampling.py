@@ -200,7 +200,7 @@ def sample_ranks(
     Raises
     ------
     ValueError
-        As `rank_distribution`, or if `rng` is None.
+        As `rank_distribution`; if `rng` is None, or `repeats` below 1.
 
     Examples
     --------
