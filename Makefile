@@ -1,7 +1,7 @@
 # Every recipe is a line that can also be typed; Windows: the README has the plain commands.
 PYTHON ?= python3
 BIN = .venv/bin
-.PHONY: book test test-site test-peers lint ranks dialects check-dialects clean
+.PHONY: book test test-site test-peers lint ranks more-ranks dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -21,6 +21,9 @@ lint: .venv/ready
 
 ranks: .venv/ready
 	$(BIN)/python book/data/make_ranks.py && $(BIN)/python book/data/make_picture.py
+
+more-ranks: .venv/ready
+	$(BIN)/python book/data/make_more_ranks.py
 
 dialects: .venv/ready
 	$(BIN)/python book/data/dialects/record.py
