@@ -81,7 +81,7 @@ def recorded(library, metric, probe, k="3"):
 TIES = [
     # library, metric, ours, the orders of the tied items that it averages over
     ("ranx", "AP", ap("relevant"), lambda items: [items]),
-    ("jurity", "AP", ap("capped"), lambda items: [items[::-1]]),
+    ("jurity", "AP", ap("capped"), lambda items: [items]),
     ("pytrec_eval", "NDCG", ndcg("relevant"), lambda items: [sorted(items, reverse=True)]),
     ("ir_measures, lists", "RR", ReciprocalRank, lambda items: [sorted(items)]),
     ("scikit-learn", "NDCG", ndcg("relevant"), lambda items: list(permutations(items))),

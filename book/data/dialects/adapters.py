@@ -468,7 +468,11 @@ def cornac(name, k, labels, predictions):
 @library("jurity", "jurity", Precision="Precision", Recall="Recall", AP="MAP", NDCG="NDCG")
 def jurity(name, k, labels, predictions):
     from jurity.recommenders import RankingRecoMetrics
+    from jurity.utils import get_sorted_clicks
 
+    # It keeps sorted tables and looks them up by their scores alone, without the items: a list
+    # would get the items of an earlier one that had the same scores.
+    get_sorted_clicks.cache_clear()
     metric = getattr(RankingRecoMetrics, name)(click_column="score", k=k)
     return metric.get_score(table(labels, score=relevant), table(predictions, score=scores))
 
