@@ -193,6 +193,13 @@ def test_three_items_and_many_samples():
     np.testing.assert_allclose(got, [1, *[1 / 2] * 199, 1 / 3], rtol=1e-12)
 
 
+def test_nearly_as_many_samples_as_items():
+    """The last node of the quadrature stays within the ranks."""
+    got = BiasVariance(0.1).fit(Recall(k=10), n_items=1183, n_samples=1000)
+    want = BiasVariance(0.1).fit(Recall(k=10), 1183, 1000, prior=np.full(1183, 1 / 1183))
+    np.testing.assert_allclose(got.values, want.values, rtol=1e-8, atol=1e-12)
+
+
 def test_a_prior_of_many_ranks_needs_little_memory():
     n, m = 300_000, 100
     fit = partial(LeastSquares().fit, Recall(k=10), n, m, prior=np.full(n, 1 / n))

@@ -52,4 +52,6 @@ def gauss_rule(length: int, n_nodes: int) -> tuple[FloatArray, FloatArray]:
     nodes: Any
     vectors: Any
     nodes, vectors = eigh_tridiagonal(np.zeros(n_nodes), scaled)
-    return length * nodes + (length - 1) / 2, length * vectors[0] ** 2
+    # Rounding must not carry a node out of the range.
+    inside = np.clip(length * nodes + (length - 1) / 2, 0, length - 1)
+    return inside, length * vectors[0] ** 2
