@@ -4,11 +4,13 @@ import functools
 import gzip
 import hashlib
 import http.server
+import io
 import re
 import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import zipfile
 
@@ -153,6 +155,7 @@ def test_read_split_takes_the_numbers_of_users_and_items(tmp_path):
         ("0\t0\t5\n0\t2\t5\t7\n", r"train, line 2: 3 columns expected, 4 found"),
         ("0\t0\t5\t7\n0\t2\n", r"train, line 2: 4 columns expected, 2 found: '0\\t2'"),
         ("0\t0\t5\n0\t2\n1\t0\t5\t7\n", r"train, line 2: 3 columns expected, 2 found"),
+        ("0\t0\t5\n0\t2\r1\t0\n", r"train, line 2: 3 columns expected, 2 found: '0\\t2'"),
         ("0\t0\n\n0\t2\n", r"train, line 2: 2 columns expected, 1 found: ''"),
         ("0\t0\n0\t\n", r"train, line 2: column 2 must be a whole number .*'0\\t'"),
         ("0\t0\n0\tx\n", r"train, line 2: column 2 must be a whole number .*'0\\tx'"),
@@ -199,7 +202,7 @@ def test_malformed_test_file(tmp_path, test, message):
 )
 def test_damaged_gzip_file(tmp_path, content):
     train, test = write(tmp_path / "train.gz", content), write(tmp_path / "test", TEST)
-    with pytest.raises(ValueError, match=r"train\.gz is truncated or no \.gz file"):
+    with pytest.raises(ValueError, match=r"train\.gz cannot be unpacked: ."):
         read_split(train, test)
 
 
@@ -217,6 +220,10 @@ def test_read_ratings_keeps_the_order_and_the_ids(tmp_path):
         ("1::9::5::10\n1:7::5::10\n", r"line 2: 4 columns expected, 3 found: '1:7::5::10'"),
         ("1::9::5::10::3\n", r"line 1: 4 columns expected, 5 found"),
         ("1::9::5::10\n1::9::x::10\n", r"line 2: column 3 must be a whole number"),
+        ("1::9::5::10\n1::7::4.5::10\n", r"line 2: column 3 must be a whole number .*4\.5"),
+        ("1::9::5::-1\n", r"ratings\.dat, line 1: column 4 must be a whole number .*-1"),
+        ("1::9::5::10\n1::::5::10\n", r"line 2: column 2 must be a whole number .*'1::::5::10'"),
+        ("\ufeff1::9::5::10\n", r"line 1: column 1 must be a whole number .*ufeff"),
         ("1\t9\t5\t10\n", r"line 1: 4 columns expected, 1 found"),
         ("1::9::5::10\n2::9::5::10\n1::9::4::12\n", r"line 3: user 1 and movie 9 are a repeated"),
     ],
@@ -226,13 +233,46 @@ def test_malformed_ratings(tmp_path, text, message):
         read_ratings(write(tmp_path / "ratings.dat", text))
 
 
-def test_zip_files_that_are_none(tmp_path):
-    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
-        archive.writestr("README", "nothing else")
-    with pytest.raises(ValueError, match=r"other\.zip has no ratings\.dat inside"):
-        read_ratings(tmp_path / "other.zip")
-    with pytest.raises(ValueError, match=r"page\.zip is truncated or no \.zip file"):
-        read_ratings(write(tmp_path / "page.zip", "<html>"))
+def zipped(*names, method=zipfile.ZIP_STORED):
+    """Return an archive of files that have these names."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as archive:
+        for name in names:
+            archive.writestr(name, RATINGS if name.endswith("ratings.dat") else "not this one")
+    return content.getvalue()
+
+
+def encrypted(archive):
+    directory = archive.index(b"PK\1\2")
+    return archive[: directory + 8] + b"\1" + archive[directory + 9 :]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<html>", "File is not a zip file"),
+        (zipped("ml-1m/README"), r"0 files named ratings\.dat inside, 1 expected"),
+        (zipped("ml-1m/ratings.dat", "ml-10m/ratings.dat"), r"2 files named ratings\.dat inside"),
+        (zipped("ratings.dat")[:-30], "File is not a zip file"),
+        (zipped("ratings.dat")[10:], "."),
+        (zipped("ratings.dat").replace(b"1::9", b"1::8"), r"Bad CRC-32 for file 'ratings\.dat'"),
+        (encrypted(zipped("ratings.dat")), r"File 'ratings\.dat' is encrypted"),
+        (zipped("ratings.dat", method=zipfile.ZIP_BZIP2).replace(b"BZh", b"BZz"), "."),
+    ],
+)
+def test_archives_that_cannot_be_used(tmp_path, content, message):
+    with pytest.raises(ValueError, match=rf"ml-1m\.zip cannot be unpacked: {message}"):
+        read_ratings(write(tmp_path / "ml-1m.zip", content))
+
+
+def test_no_member_of_an_archive_is_written_anywhere(tmp_path, monkeypatch):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    names = ("ml-1m/ratings.dat", "../evil", str(tmp_path / "evil"), "ml-1m/README")
+    before = {*tmp_path.rglob("*"), write(inner / "ml-1m.zip", zipped(*names))}
+    assert len(read_ratings("ml-1m.zip")) == 6
+    assert set(tmp_path.rglob("*")) == before
 
 
 # Holding out
@@ -369,11 +409,8 @@ def test_download_is_verified_kept_and_not_repeated(small, serve, cache, capfd):
     assert "%" not in capfd.readouterr().err
 
 
-def test_download_of_the_archive(serve, cache, tmp_path, monkeypatch):
-    with zipfile.ZipFile(tmp_path / "ml-1m.zip", "w") as archive:
-        archive.writestr("ml-1m/README", "not this one")
-        archive.writestr("ml-1m/ratings.dat", RATINGS)
-    content = (tmp_path / "ml-1m.zip").read_bytes()
+def test_download_of_the_archive(serve, cache, monkeypatch):
+    content = zipped("ml-1m/README", "ml-1m/ratings.dat")
     checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
     monkeypatch.setitem(module.CHECKSUMS, "ml-1m.zip", checksum)
     monkeypatch.setattr(module, "COUNTS", SMALL)
@@ -413,6 +450,30 @@ def test_damaged_copy_stays_an_error_when_it_cannot_be_replaced(small, serve, ca
     with pytest.raises(OSError, match="404"):
         load_movielens_1m(base_url=url, progress=False)
     assert kept(cache) == [TRAIN_NAME]
+
+
+def test_process_killed_in_the_middle_of_a_download(small, serve, cache):
+    load = (
+        "import pathlib, pooch, sampled_metrics.movielens as module\n"
+        f"pooch.os_cache = lambda project: pathlib.Path({str(cache)!r})\n"
+        "module.load_movielens_1m(base_url='http://127.0.0.1:%d', progress=False)"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        command = [sys.executable, "-c", load % server.getsockname()[1]]
+        with subprocess.Popen(command) as process, server.accept()[0] as connection:
+            # more than is written at once, and less than was announced: it waits for the rest
+            connection.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n" + bytes(200_000)
+            )
+            while not any(path.is_file() and path.stat().st_size for path in cache.rglob("*")):
+                assert process.poll() is None, "it gave up before it wrote anything"
+            process.kill()
+    assert not (cache / TRAIN_NAME).exists()
+    url, log = serve({TRAIN_NAME: (200, TRAIN.encode(), 0), TEST_NAME: (200, TEST.encode(), 0)})
+    assert dense(load_movielens_1m(base_url=url, progress=False)) == [[1, 0, 1], [1, 0, 1]]
+    assert log == [TRAIN_NAME, TEST_NAME]
+    assert (cache / TRAIN_NAME).read_text() == TRAIN
 
 
 def test_second_file_missing_keeps_the_first_and_names_the_second(small, serve, cache):
@@ -507,11 +568,7 @@ def test_local_folder_is_read_and_nothing_downloaded(small, offline, tmp_path, m
 def test_local_folder_of_grouplens(small, offline, tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("ml-1m/ratings.dat", RATINGS)
-    else:
-        write(path, RATINGS)
+    write(path, zipped("ml-1m/ratings.dat") if path.suffix == ".zip" else RATINGS)
     assert load_movielens_1m("grouplens", folder=tmp_path).items.tolist() == [1, 2]
 
 

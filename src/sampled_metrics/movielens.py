@@ -11,7 +11,6 @@ import io
 import os
 import re
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -445,20 +444,18 @@ def _download(source: str, name: str, base_url: str | None, progress: bool) -> P
 
 def _read_table(path: Path, separator: bytes, names: list[str], more: bool = False) -> pd.DataFrame:
     """Read whole numbers; with `more`, lines may go on after the named columns."""
+    content = path.read_bytes()
     try:
-        if path.suffix == ".zip":
-            with zipfile.ZipFile(path) as archive:
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+        elif path.suffix == ".zip":
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 inside = [name for name in archive.namelist() if Path(name).name == "ratings.dat"]
-                if not inside:
-                    raise ValueError(f"{path} has no ratings.dat inside")
-                content = archive.read(inside[0])
-        else:
-            content = path.read_bytes()
-            content = gzip.decompress(content) if path.suffix == ".gz" else content
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is truncated or no {path.suffix} file: {error}") from error
-    except (RuntimeError, NotImplementedError) as error:  # what zipfile raises of foreign archives
-        raise ValueError(f"{path} is encrypted or packed in an unknown way: {error}") from error
+                if len(inside) != 1:
+                    raise ValueError(f"{len(inside)} files named ratings.dat inside, 1 expected")
+                content = archive.read(inside[0])  # into memory: no member's path is ever used
+    except Exception as error:  # of damaged archives a dozen kinds, from several modules
+        raise ValueError(f"{path} cannot be unpacked: {str(error) or repr(error)}") from error
     if not content.strip():
         raise ValueError(f"{path} is empty")
     first = re.split(rb"[\r\n]", content, maxsplit=1)[0].count(separator) + 1
@@ -468,7 +465,8 @@ def _read_table(path: Path, separator: bytes, names: list[str], more: bool = Fal
     # True, lines of different lengths), so a file that is not as plain as can be, nothing but
     # digits and so many separators a line, is looked at line by line.
     line = separator * (n_columns - 1) + b"\n"
-    if content.translate(None, b"0123456789\r") != line * content.count(b"\n"):
+    plain = content.replace(b"\r\n", b"\n").translate(None, b"0123456789")
+    if plain != line * plain.count(b"\n"):
         _blame_line(path, content, separator, len(names), n_columns)
     try:
         table = pd.read_csv(
