@@ -4,9 +4,11 @@
 - A change in the package, the data or the pins executes every page again.
 - ``{results}`name` `` links the table that a page wrote to ``results/name.csv``.
 - Each page's download menu offers its executed notebook.
+- Linear algebra in a page runs on one core.
 """
 
 import hashlib
+import os
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -96,6 +98,9 @@ def finish(app, exception):
 
 def setup(app):
     """Register the above with Sphinx."""
+    # Threads that wait for each other take minutes where something else keeps the cores busy, and
+    # their sums would differ, in the last digits, with the number of cores. Kernels inherit this.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     app.add_config_value("book_fingerprint", fingerprint(), "env")
     app.connect("builder-inited", copy_mathjax)
     app.add_role("results", ResultsRole())

@@ -1,5 +1,13 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
+from sampled_metrics.bounds import (
+    Bounds,
+    Dominance,
+    dominates,
+    identified_set,
+    metric_bounds,
+)
+from sampled_metrics.comparison import Comparison, compare, plan
 from sampled_metrics.corrections import (
     BiasVariance,
     ConstrainedLeastSquares,
@@ -9,6 +17,12 @@ from sampled_metrics.corrections import (
     Uncorrected,
 )
 from sampled_metrics.experiment import exact_evaluation, expected_evaluation, sampled_evaluation
+from sampled_metrics.learning import (
+    MappedCutoff,
+    Multinomial,
+    estimate_rank_distribution,
+    sample_adaptively,
+)
 from sampled_metrics.metrics import (
     AUC,
     F1,
@@ -30,12 +44,17 @@ __all__ = [
     "NDCG",
     "AveragePrecision",
     "BiasVariance",
+    "Bounds",
+    "Comparison",
     "ConstrainedLeastSquares",
     "CorrectedMetric",
+    "Dominance",
     "ItemKNN",
     "LeastSquares",
+    "MappedCutoff",
     "MatrixFactorization",
     "Metric",
+    "Multinomial",
     "Precision",
     "RankEstimate",
     "Ranks",
@@ -44,13 +63,20 @@ __all__ = [
     "Split",
     "TiedRanks",
     "Uncorrected",
+    "compare",
+    "dominates",
+    "estimate_rank_distribution",
     "exact_evaluation",
     "exact_ranks",
     "expected_evaluation",
     "expected_metric",
+    "identified_set",
     "load_movielens_1m",
+    "metric_bounds",
+    "plan",
     "rank_distribution",
     "read_split",
+    "sample_adaptively",
     "sample_ranks",
     "sampled_evaluation",
 ]

@@ -2,14 +2,18 @@
 
 An estimator is fitted once for a metric, a number of items and a number of samples.
 What comes out is a table: one estimate for each sampled rank 1, ..., m + 1.
+
+With several relevant items a metric is a sum of one term for each, and the term of the j-th best of
+q looks at its rank alone. Counted among the irrelevant items, this is the rank of one relevant item
+among n - q + 1, so that each term is a metric of one relevant item and has a table of its own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +22,7 @@ from scipy.optimize import nnls
 
 from sampled_metrics._checks import (
     FloatArray,
+    IntArray,
     as_choice,
     as_flag,
     as_integer,
@@ -29,7 +34,20 @@ from sampled_metrics._checks import (
 from sampled_metrics._quadrature import rank_grid
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranking import Ranks
-from sampled_metrics.sampling import as_draw, blocks, distribution, expected_value, sampled_values
+from sampled_metrics.sampling import (
+    as_draw,
+    as_draw_of_several,
+    blocks,
+    by_count,
+    chain_distribution,
+    check_ranked,
+    distribution,
+    expected_sum,
+    expected_value,
+    gain_weights,
+    sampled_values,
+    term_values,
+)
 
 __all__ = [
     "BiasVariance",
@@ -56,36 +74,107 @@ class CorrectedMetric:
         Number of items for which it was fitted.
     replacement : bool
         Whether it was fitted for samples with replacement.
+    estimator : Estimator, optional
+        What fits the tables for several relevant items, when they are first needed.
     """
 
     values: FloatArray
     metric: Metric
     n_items: int
     replacement: bool = True
+    estimator: Estimator | None = None
+    _tables: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
-    def __call__(self, sampled_ranks: ArrayLike) -> FloatArray:
-        """Look up the estimate of each sampled rank.
+    def terms(self, n_relevant: int) -> FloatArray:
+        """Tabulate the estimates of the terms of several relevant items.
+
+        The table is fitted at the first call for each number q of relevant items and kept: up to q
+        fits, or k with a cutoff k, each a few milliseconds for the estimators of this package.
 
         Parameters
         ----------
-        sampled_ranks : array_like of int
-            Sampled ranks, in 1, ..., ``n_samples + 1``.
+        n_relevant : int
+            Number of relevant items q, at least 1; at least one of `n_items` is irrelevant,
+            without replacement as many as are drawn.
 
         Returns
         -------
-        ndarray of float64, shape of `sampled_ranks`
+        ndarray of float64, shape (n_relevant, n_samples + 1)
+            Row j - 1, column h: what the j-th best relevant item adds to the estimate if h sampled
+            items stand above it. With one relevant item, the row is `values`.
 
         Raises
         ------
         ValueError
-            If a sampled rank is out of range.
+            If too few items are irrelevant; if several are relevant, and this was fitted with a
+            prior, which is one for one relevant item, or the metric is no sum over them.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Recall
+        >>> Uncorrected().fit(Recall(k=2), n_items=100, n_samples=3).terms(2)
+        array([[0.5, 0.5, 0. , 0. ],
+               [0.5, 0. , 0. , 0. ]])
         """
-        rows = as_integers("sampled_ranks", sampled_ranks, 1, len(self.values), "n_samples + 1")
-        return self.values[rows - 1]
+        q, m = as_integer("n_relevant", n_relevant), len(self.values) - 1
+        if q not in self._tables:
+            self._tables[q] = read_only(self.values[None] if q == 1 else self._fit(q, m))
+        return self._tables[q]
+
+    def _fit(self, q: int, m: int) -> FloatArray:
+        n = self.n_items - q + 1
+        if n < (2 if self.replacement else m + 1):
+            raise ValueError(
+                f"n_relevant is {q}; of {self.n_items} items, "
+                f"{'one' if self.replacement else m} or more must be irrelevant"
+            )
+        if self.estimator is None:
+            raise ValueError(
+                f"n_relevant is {q}; what is fitted with a prior is for one relevant item"
+            )
+        table = np.zeros((q, m + 1))
+        for j, row in enumerate(table, start=1):
+            k = None if self.metric.k is None else self.metric.k - j + 1
+            if k is None or k > 0:
+                term = _Term(k, self.metric, j, q)
+                row[:] = self.estimator.fit(term, n, m, self.replacement).values
+        return table
+
+    def __call__(self, sampled_ranks: Ranks | ArrayLike) -> FloatArray:
+        """Look up the estimate of each sampled rank, or of several together.
+
+        Parameters
+        ----------
+        sampled_ranks : Ranks or array_like of int
+            Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
+            entry. For an instance with q relevant items, up to ``n_samples + q``.
+
+        Returns
+        -------
+        ndarray of float64, shape of `sampled_ranks` or (n_instances,)
+            NaN for an instance without relevant items.
+
+        Raises
+        ------
+        ValueError
+            If a sampled rank is out of range, a relevant item has none, or as `terms`.
+        """
+        if not isinstance(sampled_ranks, Ranks):
+            rows = as_integers("sampled_ranks", sampled_ranks, 1, len(self.values), "n_samples + 1")
+            return self.values[rows - 1]
+        check_ranked("sampled_ranks", sampled_ranks)
+        above = sampled_ranks.values - sampled_ranks.order
+        if (bad := above >= len(self.values)).any():
+            refuse("sampled_ranks.values", sampled_ranks.values, bad, "at most n_samples + q")
+        weight = gain_weights(self.metric, sampled_ranks)
+        estimate = np.full(len(sampled_ranks), np.nan)
+        for q, x, at in by_count(sampled_ranks):
+            estimate[x] = (weight[at] * self.terms(q)[np.arange(q), above[at]]).sum(axis=1)
+        return estimate
 
     def expectation(
         self,
-        ranks: ArrayLike,
+        ranks: Ranks | ArrayLike,
         n_items: ArrayLike | None = None,
         replacement: bool | None = None,
     ) -> FloatArray:
@@ -93,8 +182,8 @@ class CorrectedMetric:
 
         Parameters
         ----------
-        ranks : array_like of int
-            Exact ranks, from 1 to `n_items`.
+        ranks : Ranks or array_like of int
+            Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
         n_items : int or array_like of int, optional
             Number of items that are really ranked, if not the number fitted for.
         replacement : bool, optional
@@ -102,13 +191,13 @@ class CorrectedMetric:
 
         Returns
         -------
-        ndarray of float64, shape of `ranks`
+        ndarray of float64, shape of `ranks` or (n_instances,)
             Mean of the estimate over all samples, up to rounding.
 
         Raises
         ------
         ValueError
-            As `sampled_metrics.rank_distribution`.
+            As `sampled_metrics.expected_metric` and `terms`.
 
         Examples
         --------
@@ -117,11 +206,14 @@ class CorrectedMetric:
         >>> fitted.expectation([100, 1000]).round(3)
         array([1.   , 0.466])
         """
+        if isinstance(ranks, Ranks):
+            n, drawn_twice = self._draw(ranks, n_items, replacement)
+            return expected_sum(self.terms, self.metric, ranks, n, drawn_twice)
         return self._expect(self.values, ranks, n_items, replacement)
 
     def bias(
         self,
-        ranks: ArrayLike,
+        ranks: Ranks | ArrayLike,
         n_items: ArrayLike | None = None,
         replacement: bool | None = None,
     ) -> FloatArray:
@@ -134,7 +226,7 @@ class CorrectedMetric:
 
         Returns
         -------
-        ndarray of float64, shape of `ranks`
+        ndarray of float64, shape of `ranks` or (n_instances,)
 
         Raises
         ------
@@ -153,11 +245,16 @@ class CorrectedMetric:
 
     def variance(
         self,
-        ranks: ArrayLike,
+        ranks: Ranks | ArrayLike,
         n_items: ArrayLike | None = None,
         replacement: bool | None = None,
     ) -> FloatArray:
-        """Compute the variance of the estimate at exact ranks, over all samples.
+        r"""Compute the variance of the estimate at exact ranks, over all samples.
+
+        With several relevant items it takes into account that their sampled ranks depend on each
+        other: given how many sampled items stand above one of them, those between it and the next
+        are again a sample of the items that are left. In time, it is
+        :math:`O(q m^2)` for an instance with q relevant items.
 
         Parameters
         ----------
@@ -166,7 +263,7 @@ class CorrectedMetric:
 
         Returns
         -------
-        ndarray of float64, shape of `ranks`
+        ndarray of float64, shape of `ranks` or (n_instances,)
 
         Raises
         ------
@@ -180,9 +277,38 @@ class CorrectedMetric:
         >>> fitted.variance([1, 1000]).round(3)
         array([0.   , 0.249])
         """
+        if isinstance(ranks, Ranks):
+            return self._joint_variance(ranks, *self._draw(ranks, n_items, replacement))
         mean = self._expect(self.values, ranks, n_items, replacement)
         square = self._expect(self.values**2, ranks, n_items, replacement)
         return np.maximum(square - mean**2, 0.0)
+
+    def _joint_variance(self, ranks: Ranks, n: IntArray, replacement: bool) -> FloatArray:
+        m = len(self.values) - 1
+        above, weight = ranks.values - ranks.order, gain_weights(self.metric, ranks)
+        variance = np.full(len(ranks), np.nan)
+        for q, x, at in by_count(ranks):
+            for block in blocks(len(x), (m + 1) ** 2):
+                passed = np.pad(above[at[block]], ((0, 0), (1, 0)))  # column j: above the j-th
+                behind = (n[x[block]] - q)[:, None] - passed
+                # First and second moment of the terms behind the j-th, given H_j = 0, ..., m.
+                mean, square = np.zeros((2, len(passed), m + 1))
+                for j in reversed(range(q)):
+                    term = weight[at[block, j], None] * self.terms(q)[j]
+                    both = np.stack([term + mean, term**2 + 2 * term * mean + square], axis=-1)
+                    between = passed[:, j + 1] - passed[:, j]
+                    p = chain_distribution(between, behind[:, j + 1], m, replacement)
+                    mean, square = np.moveaxis(p @ both, -1, 0)
+                variance[x[block]] = np.maximum(square[:, 0] - mean[:, 0] ** 2, 0.0)
+        return variance
+
+    def _draw(
+        self, ranks: Ranks, n_items: ArrayLike | None, replacement: bool | None
+    ) -> tuple[IntArray, bool]:
+        """Return what is really drawn: items of each instance, whether with replacement."""
+        n = self.n_items if n_items is None else n_items
+        drawn_twice = self.replacement if replacement is None else replacement
+        return as_draw_of_several(ranks, n, len(self.values) - 1, drawn_twice)[0], drawn_twice
 
     def _expect(
         self,
@@ -238,6 +364,9 @@ class Estimator(ABC):
 
         Notes
         -----
+        For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
+        uniform over its ranks among the irrelevant items.
+
         Without a prior, averages over ranks are sums over a grid of a few hundred of them. They
         are exact up to rounding for a metric that is smooth in the rank up to its cutoff `k` and 0
         beyond, as all metrics of this package are; for another, pass a uniform `prior`.
@@ -246,7 +375,11 @@ class Estimator(ABC):
         _, _, m = as_draw(1, n, n_samples, replacement)
         p = None if prior is None else _as_prior(prior, n)
         return CorrectedMetric(
-            read_only(self._values(metric, n, m, replacement, p)), metric, n, replacement
+            read_only(self._values(metric, n, m, replacement, p)),
+            metric,
+            n,
+            replacement,
+            self if prior is None else None,
         )
 
     @abstractmethod
@@ -254,6 +387,26 @@ class Estimator(ABC):
         self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
     ) -> FloatArray:
         """Return the m + 1 estimates."""
+
+
+@dataclass(frozen=True)
+class _Term(Metric):
+    """What the j-th best of q relevant items adds to a metric, by its rank among the irrelevant."""
+
+    _symbol: ClassVar[str] = "term"
+    k: int | None
+    metric: Metric
+    j: int
+    q: int
+
+    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
+        assert n is not None
+        each = term_values(self.metric, rows.values, self.q, int(n[0]) + self.q - 1)
+        gain: FloatArray = each[self.j - 1]
+        return gain
+
+    def _normalizer(self, rows: Ranks, n: IntArray | None) -> int:
+        return 1
 
 
 def _as_prior(prior: ArrayLike, n: int) -> FloatArray:
