@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pooch
 import pytest
+from hypothesis import settings
 
 from sampled_metrics.movielens import FOLDER_VARIABLE, Split, load_movielens_1m
+
+# The same examples in every run, and no time limit: a busy machine is no error.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
 
 FILES = ("ml-1m.train.rating", "ml-1m.test.rating")
 

@@ -43,7 +43,6 @@ def curve(ranks, n):
     return np.array([np.mean([r <= k for r in ranks]) for k in range(1, n + 1)])
 
 
-@settings(deadline=None)
 @given(a=ranks_of_eight, b=ranks_of_eight)
 def test_dominance_against_counting(a, b):
     lead = curve(a, 8) - curve(b, 8)
@@ -73,14 +72,12 @@ same_length = st.integers(1, 6).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(pair=same_length)
 def test_dominance_is_a_better_rank_for_each_once_sorted(pair):
     a, b = pair
     assert bool(dominates(a, b)) == (np.sort(a) <= np.sort(b)).all()
 
 
-@settings(deadline=None)
 @given(pair=same_length, data=st.data())
 def test_what_dominates_is_better_by_every_metric_exact_or_sampled(pair, data):
     """And where the curves cross, recall at two ranks disagrees."""
@@ -138,7 +135,6 @@ def test_rounding_makes_no_crossing():
         assert dominates(here, there, scale=scale) == bounds.Dominance((), 0.0, None, 0.0, None)
 
 
-@settings(deadline=None)
 @given(data=st.data())
 def test_on_the_scale_of_shares_it_holds_for_sampling_with_replacement(data):
     """Whatever the numbers of items."""
@@ -167,7 +163,6 @@ def test_neither_scale_suffices_without_replacement():
     assert first == pytest.approx([0, 1 / 6])
 
 
-@settings(deadline=None)
 @given(pair=same_length, m=st.integers(1, 6), replacement=st.booleans())
 def test_a_smaller_sample_never_has_more_crossings(pair, m, replacement):
     """Dropping a drawn item averages neighbors, and averages change signs no more often."""
@@ -338,7 +333,7 @@ decreasing = st.lists(st.floats(0.01, 1), min_size=30, max_size=30).map(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(law=decreasing, split=st.integers(0, 30), data=st.data())
 def test_the_law_itself_is_always_within(law, split, data):
     """For a band of 0, and any shape that it has."""

@@ -6,7 +6,7 @@ from math import inf, isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -306,7 +306,6 @@ def test_repeats_leave_the_users():
 ranks = st.integers(1, 30)
 
 
-@settings(deadline=None)  # a slow machine is no failure
 @given(
     pairs=st.lists(st.tuples(ranks, ranks), min_size=2, max_size=12),
     metric=st.sampled_from(METRICS),
@@ -324,7 +323,6 @@ def test_the_two_ways_round(pairs, metric, n_samples, replacement):
     assert ab.users_needed() == ba.users_needed()
 
 
-@settings(deadline=None)  # a slow machine is no failure
 @given(
     pairs=st.lists(st.tuples(ranks, ranks), min_size=2, max_size=12),
     metric=st.sampled_from(METRICS),

@@ -114,7 +114,7 @@ def some_ranks(n, most, least=1):
     return st.lists(rows, min_size=1, max_size=6).map(Ranks.from_lists)
 
 
-@settings(deadline=None, max_examples=50)  # a slow machine is no failure
+@settings(max_examples=50)
 @given(data=st.data(), n=st.integers(6, 10**6), m=st.integers(1, 200), replacement=st.booleans())
 def test_sampled_auc_is_unbiased_for_any_number_of_relevant_items(data, n, m, replacement):
     ranks = data.draw(some_ranks(n, most=5))
@@ -123,7 +123,7 @@ def test_sampled_auc_is_unbiased_for_any_number_of_relevant_items(data, n, m, re
     np.testing.assert_allclose(got, AUC()(ranks, n), atol=1e-11)
 
 
-@settings(deadline=None, max_examples=50)  # a slow machine is no failure
+@settings(max_examples=50)
 @given(data=st.data(), n=st.integers(4, 20))
 def test_a_sample_of_all_irrelevant_items_is_exact(data, n):
     q = data.draw(st.integers(1, n - 1))
@@ -160,7 +160,7 @@ def test_number_of_items_of_each_instance():
 # --- one relevant item
 
 
-@settings(deadline=None, max_examples=50)  # a slow machine is no failure
+@settings(max_examples=50)
 @given(data=st.data(), n=st.integers(2, 5000), m=st.integers(1, 100), replacement=st.booleans())
 def test_one_relevant_item_is_the_path_of_plain_arrays(data, n, m, replacement):
     m = m if replacement else min(m, n - 1)

@@ -15,7 +15,7 @@ import pytrec_eval
 import ranx
 import rectools.metrics as rectools
 import sklearn.metrics as sklearn
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sampled_metrics
@@ -125,7 +125,6 @@ def test_the_package_is_this_checkout():
     assert Path(sampled_metrics.__file__).is_relative_to(source)
 
 
-@settings(deadline=None)
 @given(batch=batches)
 @example(batch=ONE_HIT)
 def test_pytrec_eval(batch):
@@ -138,7 +137,6 @@ def test_pytrec_eval(batch):
 
 
 @pytest.mark.filterwarnings("ignore:unsafe cast")  # Numba's, when it compiles ranx
-@settings(deadline=None)  # ... at the first call
 @given(batch=batches)
 @example(batch=ONE_HIT)
 def test_ranx(batch):
@@ -150,7 +148,6 @@ def test_ranx(batch):
         agree(metric(users), theirs[name], name)
 
 
-@settings(deadline=None)
 @given(batch=batches)
 @example(batch=ONE_HIT)
 def test_rectools(batch):
@@ -163,7 +160,6 @@ def test_rectools(batch):
             agree(ours(k)(users), values.sort_index(), f"{theirs} at {k}")
 
 
-@settings(deadline=None)
 @given(batch=batches)
 @example(batch=ONE_HIT)
 def test_rectools_average_precision_divided_by_k(batch):
@@ -192,7 +188,6 @@ def ask_scikit_learn(name, k, gains, ranks):
             return metric(gains > 0, ranks <= k, zero_division=0)
 
 
-@settings(deadline=None)
 @given(batch=catalogs)
 def test_scikit_learn(batch):
     predictions, labels = zip(*batch, strict=True)
