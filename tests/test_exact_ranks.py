@@ -295,3 +295,47 @@ def test_the_letter_of_equation_30_gives_other_numbers(movielens):
     values = [100 * ranks.expected(m).mean() for m in (Recall(10), NDCG(10), AveragePrecision())]
     np.testing.assert_allclose(values, [8.34, 4.32, 4.26], atol=0.005)
     assert 100 * ranks.expected(AUC()).mean() == pytest.approx(89.48, abs=0.005)
+
+
+def derived(name):
+    return pd.read_csv(RANKS_FILE.with_name(f"movielens_{name}.csv"))
+
+
+def same_rows(table, other):
+    """Tell whether two tables have the same rows, in whatever order."""
+    table, other = (np.asarray(t) for t in (table, other))
+    return np.array_equal(*(t[np.lexsort(t.T[::-1])] for t in (table, other)))
+
+
+def test_the_other_files_agree_with_it(committed):
+    seeds, overlap, popular = derived("seeds"), derived("overlap"), derived("popularity")
+    assert same_rows(
+        seeds[["n_items", "best_0", "tied"]], committed[["n_items", "x_best", "x_tied"]]
+    )
+    columns = [1 + overlap.sum(axis=1)]
+    for i in range(3):
+        above, level = (
+            overlap[[c for c in overlap if c[i] == letter]].sum(axis=1) for letter in "al"
+        )
+        columns += [1 + above, level]
+    assert same_rows(np.column_stack(columns), committed)
+    assert same_rows(derived("readings")[["n_items"]], committed[["n_items"]])
+    for name in "xyz":
+        assert (popular[f"{name}_above"] + popular[f"{name}_tied"] <= popular["total"]).all()
+        # Who has something above the held-out movie that someone watched has training events there.
+        assert (popular[f"{name}_above"] > 0).sum() <= (committed[f"{name}_best"] > 1).sum()
+
+
+@pytest.mark.slow
+def test_the_other_files_come_out_again(movielens):
+    popularity = np.bincount(movielens.train.indices, minlength=movielens.n_items)
+    seen = movielens.train[movielens.users] @ popularity
+    total = popularity.sum() - seen - popularity[movielens.items]
+    assert same_rows(derived("popularity")[["total"]], total[:, None])
+    model = ItemKNN(row_neighbors=10, divide_by_row_sum=True).fit(movielens.train)
+    ranks = exact_ranks(model, movielens, progress=False)
+    again = np.column_stack([ranks.n_items, ranks.best, ranks.n_tied])
+    columns = ["n_items", "z_rows_divided_best", "z_rows_divided_tied"]
+    before = derived("readings")[columns].to_numpy()
+    again, before = (t[np.lexsort(t.T[::-1])] for t in (again, before))
+    assert (again != before).any(axis=1).sum() <= 6  # as above
