@@ -580,3 +580,36 @@ def test_identified_set_of_bad_input(arguments, message):
     usual = {"shares": [0.5, 0.5], "metric": AUC(), "n_items": 100}
     with pytest.raises(ValueError, match=message):
         identified_set(**(usual | arguments))
+
+
+@pytest.mark.parametrize(("rank", "n_items", "n_samples"), [(100, 1000, 20), (100, 300, 15)])
+@pytest.mark.parametrize("flat", [True, False])
+def test_exact_shares_are_explained(rank, n_items, n_samples, flat):
+    """All at one rank, or evenly at the ranks up to it: a set of width zero is not an empty one."""
+    shares = np.zeros(n_items)
+    shares[(0 if flat else rank - 1) : rank] = 1
+    shares /= shares.sum()
+    seen = shares @ rank_distribution(np.arange(1, n_items + 1), n_items, n_samples)
+    for metric in (AUC(), Recall(k=10)):
+        low, high = identified_set(seen, metric, n_items)
+        truth = shares @ metric(np.arange(1, n_items + 1), n_items)
+        assert low - 1e-9 <= truth <= high + 1e-9
+
+
+def test_shapes_stay_inside_each_other_without_a_band():
+    n = 300
+    shares = np.exp(-np.arange(n) / 11)
+    shares = 0.5 * shares / shares.sum() + 0.5 * (np.arange(n) < 11) / 11
+    seen = shares @ rank_distribution(np.arange(1, n + 1), n, 15)
+    truth = shares @ NDCG()(np.arange(1, n + 1))
+    falling, humped, free = (
+        identified_set(seen, NDCG(), n, shape=s) for s in ("decreasing", "unimodal", None)
+    )
+    assert free.low <= humped.low <= falling.low <= truth <= falling.high
+    assert falling.high <= humped.high + 1e-6 <= free.high + 2e-6
+
+
+def test_place_of_the_largest_lead_is_the_first():
+    found = dominates(TiedRanks([2, 3], [2, 0], 4), TiedRanks([3, 1], [0, 2], 4))
+    assert found.behind == pytest.approx(1 / 6)
+    assert found.behind_at == 1

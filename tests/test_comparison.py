@@ -476,3 +476,12 @@ def test_nothing_to_plan(name):
         plan(toy, **{**given, name: []})
     with pytest.raises(ValueError, match="recommenders has 1 names; it must have two or more"):
         plan({"a": toy["a"]}, **given)
+
+
+def test_plan_needs_ranks_that_know_their_items():
+    with pytest.raises(ValueError, match=r"A is \[1, 2\]; A must be a TiedRanks"):
+        plan({"A": [1, 2], "B": [2, 3]}, [Recall(k=1)], {"u": Uncorrected()}, [9])
+
+
+def test_no_number_of_users_is_too_large():
+    assert Comparison(1000, 1e-160, 1e-160, 1.0, 0, 0).users_needed() == np.inf

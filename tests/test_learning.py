@@ -483,7 +483,7 @@ def test_a_gamma_that_is_never_reached(gamma):
         ({"n_items": 1}, "n_items is 1; n_items must be at least 2"),
         (
             {"sizes": [10, 20], "replacement": False},
-            "n_items.* is 20; n_items must be above the last size, 20, without replacement",
+            "n_samples is 20; without replacement it must be at most n_items - 1, 19 for instance 0",
         ),
         ({"rng": None}, "rng is None; rng must be an integer seed"),
     ],
@@ -508,3 +508,14 @@ def test_bad_estimators():
         MappedCutoff().cutoffs(1, 5)
     with pytest.raises(ValueError, match="n_samples is 0; n_samples must be at least 1"):
         MappedCutoff().cutoffs(5, 0)
+
+
+def test_cutoffs_of_a_steep_beta():
+    cutoffs = MappedCutoff("beta", 150.0).cutoffs(1000, 1000)
+    assert (np.diff(cutoffs) > 0).all()
+    assert cutoffs[-1] == pytest.approx(1000)
+
+
+def test_multinomial_where_a_sampled_rank_is_impossible():
+    with pytest.raises(ValueError, match="leads to sampled rank 2; its estimate is undefined"):
+        Multinomial(100).fit(Recall(k=1), 2, 3)

@@ -191,6 +191,8 @@ def test_bad_lists(lists, message):
         ([[[1, 2], [3]]], [[1]], "predictions is nested too deeply"),
         ([[2**63, -1]], [[1]], "predictions holds item 9223372036854775808; integer items must"),
         ([[1]], [[2**70]], "labels holds item 1180591620717411303424; integer items must"),
+        ([[None, 1]], [[1]], "predictions holds items of object; they must be integers or strings"),
+        ({(1, 2), (3, 4)}, [[1], [3]], "it must hold one list of items for each instance"),
         ([b"ab"], [[97]], r"predictions\[0\] is b'ab'; it must be a list of items"),
         ([np.array(5)], [[5]], r"predictions\[0\] is array\(5\); it must be a list of items"),
         (np.array(5), [[5]], r"predictions is array\(5\); it must hold one list of items for each"),

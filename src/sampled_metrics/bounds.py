@@ -28,6 +28,7 @@ __all__ = ["Bounds", "Dominance", "dominates", "identified_set", "metric_bounds"
 
 HEAD = 64  # ranks that are always looked at one by one
 MAX_NODES = 2**13  # ranks that are looked at, about
+SLACK = 1e-7  # of the band: the solver's tolerance; at less, what is just possible seems impossible
 METHODS: tuple[Literal["highs-ds", "highs-ipm"], ...] = ("highs-ds", "highs-ipm")  # in this order
 
 
@@ -131,12 +132,13 @@ def dominates(
         points, where = np.unique(where, return_inverse=True)
     counts = np.concatenate([size_b * weights[0], -size_a * weights[1]])
     lead = np.cumsum(np.bincount(where, counts)) / (size_a * size_b)
-    lead[np.abs(lead) < 1e-6 / max(size_a, size_b)] = 0
+    noise = 1e-6 / max(size_a, size_b)
+    lead[np.abs(lead) < noise] = 0
     apart = np.flatnonzero(lead)
     turns = apart[1:][np.diff(np.sign(lead[apart])) != 0]
     ahead, behind = (float((side * lead).max().clip(0)) for side in (1, -1))
     ahead_at, behind_at = (
-        points[(side * lead).argmax()].item() if most else None
+        points[(side * lead > most - noise).argmax()].item() if most else None
         for side, most in ((1, ahead), (-1, behind))
     )
     return Dominance(tuple(points[turns].tolist()), ahead, ahead_at, behind, behind_at)
@@ -296,8 +298,9 @@ def identified_set(
 
     Notes
     -----
-    Up to the solver's tolerance of 1e-7, the bounds are never too narrow. They are exact where all
-    ranks are looked at: up to 8,192 for a band of 0, and fewer the wider the band. Among more, a
+    The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow;
+    those for a band of 0 show it in their third digit. Otherwise they are exact where all ranks
+    are looked at: up to 8,192 for a band of 0, and fewer the wider the band. Among more, a
     few thousand ranks stand for all. Interpolating between them widens the band by an error bound,
     a few hundredths of it (more from about a thousand samples on), and the result by the metric's
     own. The mode of "unimodal" is only pinned down to an interval of ranks, each twice as long as
@@ -326,7 +329,7 @@ def identified_set(
 
     nodes = _nodes(n, m, metric.k, band)
     error = _interpolation_error(nodes, n, m, replacement)
-    low, high = (np.cumsum(f)[:-1] + side * (band + error) for side in (-1, 1))
+    low, high = (np.cumsum(f)[:-1] + side * (band + error + SLACK) for side in (-1, 1))
     ranks = np.arange(1, n + 1)
     exact = metric(ranks, n_items=n)
     rest = exact - np.interp(ranks, nodes, exact[nodes - 1])
@@ -355,14 +358,17 @@ def identified_set(
 
 
 def _as_shares(shares: ArrayLike) -> FloatArray:
-    f = np.asarray(shares)
+    try:
+        f = np.asarray(shares)
+    except ValueError as error:
+        raise ValueError("shares is ragged; shares must be a list of numbers") from error
     if f.dtype.kind not in "fiu" or f.ndim != 1 or f.size < 2:
         raise ValueError(f"shares is {shares!r}; shares must be a list of at least two numbers")
     if (bad := ~(f >= 0)).any():
         refuse("shares", f, bad, "0 or above")
     if not abs(f.sum() - 1) < 1e-6:
         raise ValueError(f"shares sums to {f.sum()}; shares must sum to 1")
-    return f.astype(np.float64)
+    return f.astype(np.float64) / float(f.sum())
 
 
 def _nodes(n: int, m: int, cut: int | None, band: float) -> IntArray:

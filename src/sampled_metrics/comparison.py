@@ -182,7 +182,9 @@ class Comparison:
         lead = self._lead(self.standard_error)
         if not lead > 0:
             return inf
-        return max(1, ceil(self.n_users * (ndtri(probability) / lead) ** 2))
+        with np.errstate(over="ignore"):
+            needed = self.n_users * (ndtri(probability) / lead) ** 2
+        return inf if needed == inf else max(1, ceil(needed))
 
     def at(self, n_users: int | None = None, repeats: int = 1) -> Comparison:
         """Compute the same for another number of users, or for the mean of repeated evaluations.
@@ -256,7 +258,7 @@ def compare(
         over ties.
     estimator : Estimator, optional
         What the evaluation makes of a sampled rank, by default ``Uncorrected()``; it is fitted
-        for the mean number of items, rounded.
+        for the mean number of items, rounded, and for draws with replacement, as in the paper.
     replacement : bool
         Whether one item may be drawn twice.
 
@@ -476,6 +478,9 @@ def _common_items(recommenders: Mapping[str, TiedRanks]) -> FloatArray:
     """Return each user's number of items; refuse recommenders that cannot be compared."""
     if len(recommenders) < 2:
         raise ValueError(f"recommenders has {len(recommenders)} names; it must have two or more")
+    for name, given in recommenders.items():
+        if not isinstance(given, TiedRanks):
+            raise ValueError(f"{name} is {given!r}; {name} must be a TiedRanks")
     (first, ranks), *others = recommenders.items()
     if len(ranks) < 2:
         raise ValueError(f"{first} has {len(ranks)} users; a variance needs two or more")

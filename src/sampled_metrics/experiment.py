@@ -85,7 +85,8 @@ def sampled_evaluation(
     metrics : iterable of Metric
         The metrics to estimate.
     estimators : mapping of str to Estimator
-        The estimators, by name; each is fitted for the mean number of items, rounded.
+        The estimators, by name; each is fitted for the mean number of items, rounded, and for
+        draws with replacement, as in the paper.
     n_samples : int
         Number of items drawn for each instance, at least 1.
     replacement : bool

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve
 from scipy.optimize import minimize
-from scipy.special import gammaln, poch, xlog1py, xlogy
+from scipy.special import gammaln, xlog1py, xlogy
 
 from sampled_metrics._checks import (
     FloatArray,
@@ -28,9 +28,9 @@ from sampled_metrics._checks import (
     one_or_one_each,
     refuse,
 )
-from sampled_metrics.corrections import Estimator, _problem
+from sampled_metrics.corrections import Estimator, _check_possible, _problem
 from sampled_metrics.metrics import Metric, Recall
-from sampled_metrics.sampling import distribution, sample_ranks
+from sampled_metrics.sampling import as_draw, distribution, sample_ranks
 
 __all__ = ["MappedCutoff", "Multinomial", "estimate_rank_distribution", "sample_adaptively"]
 
@@ -76,8 +76,9 @@ def estimate_rank_distribution(
     method : {"likelihood", "entropy"}
         What to optimize.
     tolerance : float
-        Of "likelihood": stop when no distribution can have a mean log-likelihood that is higher
-        by more than this. The smaller, the rougher the estimate.
+        Of "likelihood": stop when no distribution that is constant in the groups of the Notes
+        can have a mean log-likelihood that is higher by more than this. The smaller, the rougher
+        the estimate.
     gamma : float
         Of "entropy": the weight of the entropy, positive. The smaller, the rougher the estimate.
 
@@ -100,8 +101,8 @@ def estimate_rank_distribution(
 
     The stopping rule of "likelihood" needs no second run. With the factor
     :math:`c_r = \sum_i f_i P(i \mid r) / \sum_s \pi_s P(i \mid s)` by which the next step
-    multiplies :math:`\pi_r`, the mean log-likelihood of any other distribution is higher by at
-    most :math:`\log \max_r c_r` (Lindsay 1983).
+    multiplies :math:`\pi_r`, the mean log-likelihood of any other distribution over the groups is
+    higher by at most :math:`\log \max_r c_r` (Lindsay 1983).
 
     Examples
     --------
@@ -286,10 +287,7 @@ def sample_adaptively(
     if (steps := np.diff(s, prepend=0)).min() < 1:
         refuse("sizes", s, steps < 1, "ascending")
     generator = as_generator(rng)
-    r = as_integers("ranks", ranks)
-    n = one_or_one_each("n_items", n_items, r.shape, low=2)
-    if not replacement and (n <= s[-1]).any():
-        refuse("n_items", n, n <= s[-1], f"above the last size, {s[-1]}, without replacement")
+    r, n, _ = as_draw(ranks, n_items, int(s[-1]), replacement)
     sampled, n_samples = np.ones_like(r), np.zeros_like(r)
     for step in steps:
         go = sampled == 1
@@ -341,9 +339,12 @@ class Multinomial(Estimator):
             matrix += (weights[:, None] * p).T @ p
             target += (weights * exact) @ p
         gamma = n / self.n_users  # of sums over all ranks, from their means
+        reached = np.zeros(m + 1)
         for weights, p, _ in _problem(metric, n, m, replacement, None):
+            reached += weights @ p
             matrix -= gamma * (weights[:, None] * p).T @ p
             matrix[np.diag_indices(m + 1)] += gamma * (weights @ p)
+        _check_possible(reached)
         return solve(matrix, target)
 
 
@@ -417,7 +418,8 @@ class MappedCutoff(Estimator):
         n, m = as_integer("n_items", n_items, low=2), as_integer("n_samples", n_samples)
         k = np.arange(1, m + 2)
         if self.mapping == "beta":
-            share = (poch(k, self.a) / poch(m + 1, self.a)) ** (1 / self.a)
+            log_rise = gammaln(k + self.a) - gammaln(k)  # the ratio itself can overflow
+            share = np.exp((log_rise - log_rise[-1]) / self.a)
         else:
             share = (k - (1.0 if self.mapping == "linear" else 0.5)) / m
         return np.asarray(1 + (n - 1) * share, dtype=np.float64)

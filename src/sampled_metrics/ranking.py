@@ -348,7 +348,7 @@ def _rows(name: str, lists: Any) -> Any:
         return lists
     if isinstance(lists, np.ndarray) and lists.ndim == 2 and lists.dtype.kind != "O":
         return np.asarray(lists)  # of a np.matrix, too
-    if isinstance(lists, Mapping) or not _is_list(lists):
+    if isinstance(lists, Mapping | Set) or not _is_list(lists):
         raise ValueError(f"{name} is {lists!r}; it must hold one list of items for each instance")
     rows = list(lists)
     for x, row in enumerate(rows):
@@ -394,7 +394,8 @@ def _flatten(name: str, rows: Any, ordered: bool) -> tuple[NDArray[Any], IntArra
             raise ValueError(f"{name} is nested too deeply; each instance must be a list of items")
         if items.dtype.kind in "fO" and all(isinstance(i, int | np.integer) for i in flat):
             items = np.array([int(i) for i in flat], dtype=object)  # of several types, or large
-    if items.size and items.dtype.kind in "uO":
+    whole = items.dtype.kind == "O" and all(isinstance(item, int) for item in items)
+    if items.size and (items.dtype.kind == "u" or whole):
         large = [i for i in (items.min(), items.max()) if not -(2**63) <= i < 2**63]
         if large:
             raise ValueError(f"{name} holds item {large[0]}; integer items must fit in 64 bits")
