@@ -483,7 +483,7 @@ def test_a_gamma_that_is_never_reached(gamma):
         ({"n_items": 1}, "n_items is 1; n_items must be at least 2"),
         (
             {"sizes": [10, 20], "replacement": False},
-            "n_samples is 20; without replacement it must be at most n_items - 1, 19 for instance 0",
+            "n_samples is 20; without replacement it must be at most n_items - 1, 19",
         ),
         ({"rng": None}, "rng is None; rng must be an integer seed"),
     ],
