@@ -567,12 +567,13 @@ def test_bounds_of_bad_input(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"shares": [0.5, 0.6]}, r"shares sums to 1\.1; shares must sum to 1"),
+        ({"shares": [0.5, 0.6]}, r"shares sums to 1\.1; it must sum to 1"),
         ({"shares": [1.5, -0.5]}, r"shares\[1\] is -0.5; shares must be 0 or above"),
         ({"shares": [0.5, np.nan]}, r"shares\[1\] is nan"),
-        ({"shares": [1.0]}, r"shares is \[1.0\]; shares must be a list of at least two numbers"),
-        ({"shares": [[0.5, 0.5]]}, "shares must be a list of at least two numbers"),
-        ({"shares": ["0.5", "0.5"]}, "shares must be a list of at least two numbers"),
+        ({"shares": [1.0]}, r"shares has shape \(1,\); it must have at least two entries"),
+        ({"shares": [[0.5, 0.5]]}, r"shares has shape \(1, 2\); it must be one flat array"),
+        ({"shares": ["0.5", "0.5"]}, "shares has dtype <U3; it must be one array of numbers"),
+        ({"shares": [[0.5], [0.5, 0]]}, "shares is ragged; it must be one array of numbers"),
         ({"band": -0.1}, r"band is -0\.1; band must be positive or 0"),
     ],
 )

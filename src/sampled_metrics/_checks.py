@@ -95,6 +95,24 @@ def as_number(name: str, value: object, zero: bool = False) -> float:
     return number
 
 
+def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as one flat array of probabilities that sum to 1."""
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is ragged; it must be one array of numbers") from error
+    if given.dtype.kind not in "fiu":
+        raise ValueError(f"{name} has dtype {given.dtype}; it must be one array of numbers")
+    if given.ndim != 1:
+        raise ValueError(f"{name} has shape {given.shape}; it must be one flat array")
+    p: FloatArray = given.astype(np.float64)
+    if (bad := ~(p >= 0)).any():
+        refuse(name, p, bad, "0 or above")
+    if not abs(p.sum() - 1) < 1e-6:
+        raise ValueError(f"{name} sums to {p.sum()}; it must sum to 1")
+    return p
+
+
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array of the same numbers that cannot be changed."""
     view = array.view()

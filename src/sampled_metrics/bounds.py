@@ -17,6 +17,7 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     as_number,
+    as_probabilities,
     one_or_one_each,
     refuse,
 )
@@ -318,7 +319,10 @@ def identified_set(
     >>> round(low, 6), round(high, 6)
     (0.0, 0.908182)
     """
-    f = _as_shares(shares)
+    f = as_probabilities("shares", shares)
+    if f.size < 2:
+        raise ValueError(f"shares has shape {f.shape}; it must have at least two entries")
+    f = f / f.sum()  # exactly 1: the solver is stricter than the check
     n, m = as_integer("n_items", n_items, low=2), len(f) - 1
     as_draw(1, n, m, replacement)
     band = as_number("band", band, zero=True)
@@ -355,20 +359,6 @@ def identified_set(
         float(max(min(found) + min(rest.min(), 0.0), exact.min())),
         float(min(max(found) + max(rest.max(), 0.0), exact.max())),
     )
-
-
-def _as_shares(shares: ArrayLike) -> FloatArray:
-    try:
-        f = np.asarray(shares)
-    except ValueError as error:
-        raise ValueError("shares is ragged; shares must be a list of numbers") from error
-    if f.dtype.kind not in "fiu" or f.ndim != 1 or f.size < 2:
-        raise ValueError(f"shares is {shares!r}; shares must be a list of at least two numbers")
-    if (bad := ~(f >= 0)).any():
-        refuse("shares", f, bad, "0 or above")
-    if not abs(f.sum() - 1) < 1e-6:
-        raise ValueError(f"shares sums to {f.sum()}; shares must sum to 1")
-    return f.astype(np.float64) / float(f.sum())
 
 
 def _nodes(n: int, m: int, cut: int | None, band: float) -> IntArray:

@@ -28,6 +28,7 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     as_number,
+    as_probabilities,
     read_only,
     refuse,
 )
@@ -410,19 +411,9 @@ class _Term(Metric):
 
 
 def _as_prior(prior: ArrayLike, n: int) -> FloatArray:
-    try:
-        given = np.asarray(prior)
-    except ValueError as error:
-        raise ValueError("prior is ragged; it must be one array of numbers") from error
-    if given.dtype.kind not in "fiu":
-        raise ValueError(f"prior has dtype {given.dtype}; it must be one array of numbers")
-    p = given.astype(np.float64)
+    p = as_probabilities("prior", prior)
     if p.shape != (n,):
         raise ValueError(f"prior has shape {p.shape}; it must have one entry per rank, ({n},)")
-    if (bad := ~(p >= 0)).any():
-        refuse("prior", p, bad, "0 or above")
-    if not abs(p.sum() - 1) < 1e-6:
-        raise ValueError(f"prior sums to {p.sum()}; it must sum to 1")
     return p
 
 
