@@ -1,7 +1,9 @@
-# Every recipe is a line that can also be typed; Windows: the README has the plain commands.
+# Every recipe is a line that can also be typed.
 PYTHON ?= python3
-BIN = .venv/bin
-.PHONY: book test test-site test-peers lint ranks more-ranks dialects check-dialects clean
+REQUIREMENTS ?= requirements.txt
+SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN = .venv/$(SCRIPTS)
+.PHONY: book test test-site test-notebooks test-peers lint ranks more-ranks dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -13,8 +15,11 @@ test: .venv/ready
 test-site: book
 	$(BIN)/pytest tests/site
 
+test-notebooks: book
+	$(BIN)/pytest tests/notebooks
+
 test-peers: .venv-peers/ready
-	.venv-peers/bin/pytest tests/peers
+	.venv-peers/$(SCRIPTS)/pytest tests/peers
 
 lint: .venv/ready
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
@@ -28,6 +33,9 @@ more-ranks: .venv/ready
 dialects: .venv/ready
 	$(BIN)/python book/data/dialects/record.py
 
+dialects-%: .venv/ready
+	$(BIN)/python book/data/dialects/record.py $*
+
 check-dialects: .venv/ready
 	$(BIN)/python book/data/dialects/record.py --check scikit-learn ranx pytrec_eval ir_measures rectools spark
 
@@ -35,9 +43,9 @@ clean:
 	rm -rf .venv .venv-peers .dialects _build book/results/*.csv
 
 # Written last: after an interrupted set-up the next `make` starts it over.
-.venv/ready: requirements.txt
+.venv/ready: $(REQUIREMENTS)
 .venv-peers/ready: tests/peers/requirements.txt
 .venv/ready .venv-peers/ready:
 	$(PYTHON) -m venv --clear $(@D)
-	$(@D)/bin/python -m pip install --quiet -r $<
+	$(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<
 	@touch $@

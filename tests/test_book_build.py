@@ -31,15 +31,16 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def book(tmp_path):
     """Lay out a book of one page."""
-    for path in ("_config.yml", "requirements.txt"):
+    for path in ("_config.yml", "requirements.txt", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / path, tmp_path)
     for path in ("_ext", "_static"):
         shutil.copytree(ROOT / "book" / path, tmp_path / "book" / path)
-    for path in ("book/results", "book/data", "src"):
-        (tmp_path / path).mkdir()
+    for path in ("book/results", "book/data", "src/sampled_metrics", "tests"):
+        (tmp_path / path).mkdir(parents=True)
+    (tmp_path / "tests/test_five_users.py").touch()  # goes with the notebooks
     (tmp_path / "book/references.bib").touch()
     (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/index\n", encoding="utf-8")
-    (tmp_path / "src/package.py").touch()
+    (tmp_path / "src/sampled_metrics/__init__.py").touch()
     write_page(tmp_path, WRITE)
     return tmp_path
 
@@ -71,7 +72,7 @@ def test_what_is_executed_again(book):
     assert (code, executed) == (0, False), "nothing had changed\n" + output
 
     changes = {
-        "the package": lambda: (book / "src/package.py").write_text("x = 1\n"),
+        "the package": lambda: (book / "src/sampled_metrics/__init__.py").write_text("x = 1\n"),
         "the data": lambda: (book / "book/data/ranks.csv").write_text("rank\n1\n"),
         "a table lost": lambda: (book / "book/results/numbers.csv").unlink(),
     }

@@ -3,12 +3,13 @@
 - MathJax as files of the site, so that no page asks another host for it.
 - A change in the package, the data or the pins executes every page again.
 - ``{results}`name` `` links the table that a page wrote to ``results/name.csv``.
-- Each page's download menu offers its executed notebook.
+- Where a page first names something of the package, a link leads to its reference.
 - Linear algebra in a page runs on one core.
 """
 
 import hashlib
 import os
+import re
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,8 @@ from sphinx.application import ENV_PICKLE_FILENAME
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
+
+import sampled_metrics
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "book" / "results"
@@ -71,14 +74,24 @@ def pages_without_results(app, env, added, changed, removed):
     return {page for page, path in referenced_results(env) if not path.exists()}
 
 
-def add_notebook(app, pagename, templatename, context, doctree):
-    """Put the executed notebook where the theme's download menu looks for one."""
-    notebook = Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.ipynb"
-    if doctree is not None and notebook.exists():
-        target = Path(app.outdir, "_sources", f"{pagename}.ipynb")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(notebook, target)
-        context["ipynb_source"] = f"{pagename}.ipynb"
+def link_reference(app, pagename, templatename, context, doctree):
+    """Link each public name to its reference where it first stands in the page's code and text."""
+    for name in sampled_metrics.__all__ if doctree else []:
+        entry = app.env.domaindata["py"]["objects"].get(f"sampled_metrics.{name}")
+        if entry and entry.docname != pagename:
+            address = f"{app.builder.get_relative_uri(pagename, entry.docname)}#{entry.node_id}"
+            link = rf'<a class="api" href="{address}">\g<0></a>'
+            for kind in ("n", "pre"):  # in code, in text
+                first = f'<span class="{kind}">{name}</span>'
+                context["body"] = re.sub(first, link, context["body"], count=1)
+
+
+def leave_out_mathjax(app, pagename, templatename, context, doctree):
+    """Load MathJax only where a formula is; Sphinx asks the pages below the landing page, too."""
+    if not app.env.domaindata["math"]["has_equations"].get(pagename):
+        context["script_files"] = [
+            script for script in context["script_files"] if "mathjax" not in str(script.filename)
+        ]
 
 
 def finish(app, exception):
@@ -105,6 +118,7 @@ def setup(app):
     app.connect("builder-inited", copy_mathjax)
     app.add_role("results", ResultsRole())
     app.connect("env-get-outdated", pages_without_results)
-    app.connect("html-page-context", add_notebook)
+    app.connect("html-page-context", link_reference)
+    app.connect("html-page-context", leave_out_mathjax, priority=900)  # after Sphinx's own
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

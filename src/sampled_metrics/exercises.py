@@ -27,12 +27,12 @@ class Answer:
 
     Examples
     --------
-    >>> Answer.digests(9970, 0.0123)
-    '4002 6af3'
-    >>> check = Answer("4002 6af3")
-    >>> check(9970, 0.012345)
+    >>> Answer.digests(4321, 0.0123)
+    '40d1 6af3'
+    >>> check = Answer("40d1 6af3")
+    >>> check(4321, 0.012345)
     Right.
-    >>> check(9969, 0.0123)
+    >>> check(4320, 0.0123)
     Not yet: 1 of 2 entries is right.
     >>> check(...)
     No answer yet.

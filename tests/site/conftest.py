@@ -42,15 +42,16 @@ def site(html):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Start the Chromium that $CHROMIUM names, or one on the PATH, or Playwright's own."""
+    """Start the Chromium that $CHROMIUM names, or one on the PATH, or Chrome where it is kept."""
     chromium = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    where = {"executable_path": chromium} if chromium else {"channel": "chrome"}
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
+            browser = playwright.chromium.launch(**where, args=FLAGS.split())
         except Error as error:
             pytest.fail(
                 f"No Chromium could be started: install one (a package named {BROWSERS[0]}, or "
-                f"`playwright install chromium`), or name one in $CHROMIUM.\n{error}",
+                f"Chrome), or name one in $CHROMIUM.\n{error}",
                 pytrace=False,
             )
         yield browser

@@ -1,9 +1,11 @@
 """The built book as a reader meets it: in a browser, offline, on any screen."""
 
+import gzip
 import io
 import json
 import re
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,6 +15,8 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from PIL import Image
+
+import sampled_metrics
 
 ROOT = Path(__file__).parents[2]
 WIDTHS = (390, 768, 1280)
@@ -76,6 +80,41 @@ def test_page_loads_offline_without_an_error(tab):
     assert tab.locator("article h1").count() == 1
 
 
+@every_page
+def test_pages_are_light(page, browser, site):
+    """Measured as a host sends it, compressed; fonts come later, and are the theme's."""
+    tab = browser.new_page()
+    answers = []
+    tab.on("response", answers.append)
+    tab.goto(f"{site}{page}.html", wait_until="networkidle")
+    sizes = {
+        answer.url: len(gzip.compress(answer.body()))
+        for answer in answers
+        if answer.request.resource_type != "font"
+    }
+    tab.close()
+    assert sum(sizes.values()) < (500_000 if page == PAGES[0] else 2_000_000), sizes
+
+
+# Findings of axe-core that are the theme's own.
+THEME = {}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_nothing_keeps_anyone_from_reading(tab, scheme):
+    look(tab, 1280, scheme)
+    tab.evaluate((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found = tab.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    wrong = [
+        f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for rule in found["violations"]
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+        if not any(theme in node["html"] for theme in THEME.get(rule["id"], ()))
+    ]
+    assert wrong == []
+
+
 def test_formulas_are_typeset(tab):
     untypeset = """elements => elements.filter(e => !e.querySelector("mjx-container"))
                                        .map(e => e.textContent)"""
@@ -119,8 +158,9 @@ def test_page_fits_the_screen(tab, width, scheme):
     assert tab.evaluate(STICKING_OUT) == [], f"see {picture}"
 
 
-def test_images_have_a_text(tab):
+def test_images_are_vector_graphics_with_a_text(tab):
     for image in tab.locator("article img").all():
+        assert image.get_attribute("src").endswith(".svg")
         assert (image.get_attribute("alt") or "").strip(), image.get_attribute("src")
         assert image.evaluate("e => e.complete && e.naturalWidth > 0"), image.get_attribute("src")
 
@@ -260,7 +300,69 @@ def test_reader_can_switch_between_light_and_dark(browser, site):
     assert tab.wrong == []
 
 
-def test_search_finds_pages_offline(browser, site):
-    tab = open_tab(browser, site, "search.html?q=metric")
+@pytest.mark.parametrize("words", ["NDCG", "hit rate", "leave-one-out"])
+def test_search_finds_what_people_look_for(words, browser, site):
+    tab = open_tab(browser, site, f"search.html?q={words.replace(' ', '+')}")
     tab.locator("#search-results li a").first.wait_for()
+    tab.wait_for_load_state("networkidle")
+    results = tab.locator("#search-results li").all_inner_texts()
+    assert any(words.lower() in result.lower() for result in results), results
     assert tab.wrong == []
+
+
+def test_reference_has_every_public_name(html):
+    ids = {tag["id"] for tag in soup(html / "book/api.html").find_all(id=True)}
+    assert {f"sampled_metrics.{name}" for name in sampled_metrics.__all__} <= ids
+
+
+@every_page
+def test_code_leads_to_the_reference(page, html):
+    """Each public name that the page's visible code imports is linked where it first stands."""
+    article = soup(html / f"{page}.html").find("article")
+    linked = {link.get_text() for link in article.select("div.highlight a.api")}
+    code = [block.get_text() for block in article.select("div.cell_input div.highlight")]
+    imported = {
+        name
+        for block in code
+        for names in re.findall(r"from sampled_metrics import (\([^)]*\)|.*)", block)
+        for name in re.findall(r"\w+", names)
+    }
+    assert imported <= linked
+
+
+def test_slides_turn(browser, site):
+    tab = open_tab(browser, site, "book/slides.html")
+    titles = [title.removesuffix("#") for title in tab.locator("article h2").all_inner_texts()]
+    tab.locator("#present").focus()
+    tab.keyboard.press("Enter")
+    shown = tab.locator("article > section > section:visible h2")
+    for key, title in [
+        ("", titles[0]),
+        ("ArrowLeft", titles[0]),
+        ("ArrowRight", titles[1]),
+        ("PageDown", titles[2]),
+        ("ArrowUp", titles[1]),
+        ("End", titles[-1]),
+        (" ", titles[-1]),
+        ("Home", titles[0]),
+    ]:
+        if key:
+            tab.keyboard.press(key)
+        assert [text.removesuffix("#") for text in shown.all_inner_texts()] == [title]
+    assert tab.locator("#slide-status").inner_text().startswith("Slide 1 of")
+    tab.keyboard.press("Escape")
+    assert shown.count() == len(titles)
+    assert tab.wrong == []
+    tab.close()
+
+
+def test_slides_hold_no_number_of_their_own(html):
+    """Each figure and table is, to the letter, the one of its chapter."""
+    folder = html / "book"
+    slides = soup(folder / "slides.html").find("article")
+    chapters = [soup(path) for path in folder.glob("*.html") if path.stem != "slides"]
+    images = {image["src"] for page in chapters for image in page.find_all("img")}
+    outputs = {output.get_text() for page in chapters for output in page.select(".cell_output")}
+    assert len(slides.find_all("img")) >= 10
+    assert {image["src"] for image in slides.find_all("img")} <= images
+    assert {output.get_text() for output in slides.select(".cell_output")} <= outputs

@@ -1,0 +1,190 @@
+/* The arithmetic of the explorers: functions of the Python package under its names, without its
+   checks. A test compares them with the package. */
+globalThis.sampledMetrics = (() => {
+"use strict";
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const tabulate = (length, f) => Array.from({ length }, (_, i) => f(i));
+
+// Metrics: M = sum of g(j, r_j) / Z, of one rank or of a user with several relevant items.
+const metric = (k, gain, normalizer) => (ranks, n) => {
+  const user = typeof ranks === "number" ? { values: [ranks], nRelevant: 1 } : ranks;
+  if (!user.nRelevant) return NaN;
+  const hits = user.values.filter((rank) => rank <= k);
+  const total = sum(hits.map((rank, i) => gain(rank, i + 1, user, n)));
+  return total / normalizer(user, Math.max(hits.length, 1), n);
+};
+const listed = (user, k) => Math.max(Math.min(user.nPredicted, k), 1);
+const discount = (rank) => 1 / Math.log2(rank + 1);
+const hit = () => 1;
+const capped = (user, k) => Math.min(user.nRelevant, k);
+
+const auc = () => metric(Infinity, (rank, j, user, n) => n - user.nRelevant + j - rank,
+  (user, hits, n) => user.nRelevant * (n - user.nRelevant));
+const precision = (k, denominator = "k") =>
+  metric(k, hit, (user) => (denominator === "k" ? k : listed(user, k)));
+const recall = (k, denominator = "relevant") =>
+  metric(k, hit, (user) => (denominator === "capped" ? capped(user, k) : user.nRelevant));
+const f1 = (k) => metric(k, () => 2, (user) => k + user.nRelevant);
+const averagePrecision = (k = Infinity, denominator = "capped") =>
+  metric(k, (rank, j) => j / rank, (user, hits) => ({
+    relevant: user.nRelevant, capped: capped(user, k), hits, predicted: listed(user, k),
+  })[denominator]);
+const ndcg = (k = Infinity, ideal = "relevant") => metric(k, discount, (user, hits) =>
+  sum(tabulate({ relevant: capped(user, k), hits, full: k }[ideal], (i) => discount(i + 1))));
+const reciprocalRank = (k = Infinity) => metric(k, (rank, j) => (j === 1) / rank, hit);
+const hitRate = (k) => metric(k, (rank, j) => +(j === 1), hit);
+
+// The dialects of the chapter of that name, with what they divide by.
+const dialects = (k) => [
+  ["Precision", "k", precision(k)],
+  ["Precision", "min(list, k)", precision(k, "predicted")],
+  ["Precision", "min(labels, k)", recall(k, "capped")],
+  ["Recall", "labels", recall(k)],
+  ["Recall", "min(labels, k)", recall(k, "capped")],
+  ["F1", "k + labels", f1(k)],
+  ["AP", "labels", averagePrecision(k, "relevant")],
+  ["AP", "min(labels, k)", averagePrecision(k)],
+  ["AP", "hits", averagePrecision(k, "hits")],
+  ["AP", "min(list, k)", averagePrecision(k, "predicted")],
+  ["NDCG", "labels", ndcg(k)],
+  ["NDCG", "hits", ndcg(k, "hits")],
+  ["NDCG", "k items", ndcg(k, "full")],
+  ["RR", "1", reciprocalRank(k)],
+  ["Hit rate", "1", hitRate(k)],
+];
+
+// A user without labels counts `empty`; NaN leaves the user out.
+const mean = (values, empty = NaN) => {
+  const counted = values.map((v) => (isNaN(v) ? empty : v)).filter((v) => !isNaN(v));
+  return counted.length ? sum(counted) / counted.length : NaN;
+};
+
+const parseItems = (text) => text.split(/[\s,;]+/).filter(Boolean).map((word, i, words) => {
+  if (!/^\d{1,15}$/.test(word)) throw Error(`“${word}” is no item number`);
+  if (words.findIndex((w) => +w === +word) < i) throw Error(`item ${+word} stands here twice`);
+  return +word;
+});
+
+const fromRecommendations = (predictions, labels) => ({
+  values: predictions.flatMap((item, i) => (labels.includes(item) ? [i + 1] : [])),
+  nRelevant: labels.length,
+  nPredicted: predictions.length,
+});
+
+// From a likely count of hits outward, each probability is a simple multiple of its neighbor.
+const rankDistribution = (rank, n, m, replacement = true) => {
+  const above = rank - 1, below = n - rank, used = replacement ? 0 : 1;
+  const low = replacement ? (below ? 0 : m) : Math.max(0, m - below);
+  const high = replacement ? (above ? m : 0) : Math.min(m, above);
+  const ratio = (h) => ((m - h) / (h + 1)) * ((above - used * h) / (below - used * (m - h - 1)));
+  const start = Math.min(Math.max(Math.floor((m * above) / (n - 1)), low), high);
+  const p = Array(m + 1).fill(0);
+  p[start] = 1;
+  for (let h = start; h < high && p[h]; h++) p[h + 1] = p[h] * ratio(h);
+  for (let h = start; h > low && p[h]; h--) p[h - 1] = p[h] / ratio(h - 1);
+  const total = sum(p);
+  return p.map((value) => value / total);
+};
+
+const sampledValues = (metric, m) => tabulate(m + 1, (i) => metric(i + 1, m + 1));
+
+const meanAndVariance = (values, p) => {
+  const center = sum(p.map((share, i) => share * values[i]));
+  return [center, sum(p.map((share, i) => share * (values[i] - center) ** 2))];
+};
+const expectation = (values, rank, n, replacement = true) =>
+  meanAndVariance(values, rankDistribution(rank, n, values.length - 1, replacement))[0];
+const expectedMetric = (metric, rank, n, m, replacement = true) =>
+  expectation(sampledValues(metric, m), rank, n, replacement);
+
+// Corrections: estimates for the sampled ranks 1, ..., m + 1.
+const uncorrected = (metric, n, m) => sampledValues(metric, m);
+const rankEstimate = (metric, n, m) =>
+  tabulate(m + 1, (i) => metric(1 + Math.floor(((n - 1) * i) / m), n));
+
+// Of each rank the probabilities that matter, from the `start`-th on, and the sum of products; kept
+// for the next gamma or metric.
+let problem = {};
+const setUp = (n, m) => {
+  if (problem.n === n && problem.m === m) return problem;
+  const matrix = tabulate(m + 1, () => new Float64Array(m + 1)), seen = (p) => p > 1e-18;
+  const rows = tabulate(n, (r) => {
+    const all = rankDistribution(r + 1, n, m), start = all.findIndex(seen);
+    const p = all.slice(start, all.findLastIndex(seen) + 1);
+    for (let i = 0; i < p.length; i++) {
+      const row = matrix[start + i], share = p[i] / n;
+      for (let j = 0; j <= i; j++) row[start + j] += share * p[j];
+    }
+    return { start, p };
+  });
+  return (problem = { n, m, matrix, rows });
+};
+
+// Equation 25 of Krichene & Rendle (2020), scaled to a symmetric matrix with eigenvalues from gamma
+// to 1, by Cholesky's method.
+const biasVariance = (gamma, metric, n, m) => {
+  const { matrix, rows } = setUp(n, m), factor = matrix.map((row) => row.slice());
+  const share = Array(m + 1).fill(0), x = Array(m + 1).fill(0);
+  rows.forEach(({ start, p }, r) => {
+    const exact = metric(r + 1, n);
+    p.forEach((value, i) => {
+      share[start + i] += value / n;
+      x[start + i] += (value * exact) / n;
+    });
+  });
+  const scale = share.map((value) => 1 / Math.sqrt(value));
+  factor.forEach((row, i) => {
+    x[i] *= scale[i];
+    for (let j = 0; j <= i; j++) {
+      let rest = (1 - gamma) * scale[i] * scale[j] * row[j] + (i === j ? gamma : 0);
+      for (let l = 0; l < j; l++) rest -= row[l] * factor[j][l];
+      row[j] = i === j ? Math.sqrt(rest) : rest / factor[j][j];
+    }
+    for (let l = 0; l < i; l++) x[i] -= row[l] * x[l];
+    x[i] /= row[i];
+  });
+  for (let i = m; i >= 0; i--) {
+    for (let l = i + 1; l <= m; l++) x[i] -= factor[l][i] * x[l];
+    x[i] /= factor[i][i];
+  }
+  return x.map((value, i) => value * scale[i]);
+};
+
+// Root mean squares over all ranks of the bias and the standard deviation of a table.
+const averageError = (values, metric, n) => {
+  const moments = setUp(n, values.length - 1).rows.map(({ start, p }, r) => {
+    const [center, variance] = meanAndVariance(values.slice(start), p);
+    return [(center - metric(r + 1, n)) ** 2, variance];
+  });
+  return [0, 1].map((i) => Math.sqrt(mean(moments.map((both) => both[i]))));
+};
+
+// The exact cutoff for which the sampled cutoff k stands: the package's MappedCutoff().
+const mappedCutoff = (k, n, m) => 1 + ((n - 1) * k) / (m + 1);
+
+/* Least and largest exact hit rate at `cutoff` over all distributions of ranks with an expected
+   sampled hit rate at k of `value`, if there are any. A sampled hit is the less likely the worse
+   the rank. So the hits are all first, and all else is right behind the cutoff; or the hits are at
+   the cutoff, and all else is last. */
+const hitRateRange = (value, k, cutoff, n, m, replacement = true) => {
+  const chance = (rank) => {
+    const p = rankDistribution(rank, n, m, replacement);
+    return [sum(p.slice(0, k)), sum(p.slice(k))];
+  };
+  const last = chance(n)[0];
+  if (value < last || value > 1) return null;
+  if (cutoff >= n) return [1, 1];
+  const here = chance(cutoff)[0], miss = chance(cutoff + 1)[1];
+  return [
+    1 - value < miss ? 1 - (1 - value) / miss : 0,
+    value < here ? (value - last) / (here - last) : 1,
+  ];
+};
+
+return {
+  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric, f1,
+  fromRecommendations, hitRate, hitRateRange, mappedCutoff, mean, meanAndVariance, ndcg,
+  parseItems, precision, rankDistribution, rankEstimate, recall, reciprocalRank, sampledValues,
+  tabulate, uncorrected,
+};
+})();

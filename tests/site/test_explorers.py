@@ -1,0 +1,555 @@
+"""The explorers: their arithmetic is the package's, and a keyboard, a phone and a printer do."""
+
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from sampled_metrics import (
+    AUC,
+    F1,
+    NDCG,
+    AveragePrecision,
+    BiasVariance,
+    MappedCutoff,
+    Precision,
+    RankEstimate,
+    Ranks,
+    Recall,
+    ReciprocalRank,
+    Uncorrected,
+    expected_metric,
+    rank_distribution,
+)
+
+PAGES = {
+    "toy": "toy-example",
+    "weight": "sampled-rank",
+    "correction": "corrections",
+    "reviewer": "what-a-sample-tells",
+    "five-users": "five-users",
+}
+FILES = ("sampled-metrics.js", "explorers.js", "explorers.css")
+
+
+def open_explorer(browser, address, name, **options):
+    """Open the page of an explorer; return it with the explorer and what goes wrong."""
+    tab = browser.new_page(reduced_motion="reduce", **options)
+    tab.wrong = wrong = []
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.goto(f"{address}book/{PAGES[name]}.html")
+    tab.explorer = tab.locator(f'.explorer[data-explorer="{name}"]')
+    tab.explorer.locator("td").first.wait_for()
+    return tab
+
+
+@pytest.fixture
+def visit(browser, site):
+    """Open explorers, and close them after the test; nothing may have gone wrong."""
+    tabs = []
+
+    def visit(name, **options):
+        tabs.append(open_explorer(browser, site, name, **options))
+        return tabs[-1]
+
+    yield visit
+    for tab in tabs:
+        tab.close()
+        assert tab.wrong == []
+
+
+# --- the arithmetic, number by number
+
+
+@pytest.fixture(scope="module")
+def javascript(browser, site):
+    """Call a function of sampled-metrics.js on each of a list of cases."""
+    tab = open_explorer(browser, site, "toy")
+
+    def call(expression, cases):
+        """Evaluate `expression`, which may name the values of a case a, b, c, ..., for each."""
+        code = "cases => { const M = sampledMetrics; return cases.map(([a, b, c, d, e, f]) => "
+        return tab.evaluate(f"{code} {expression}); }}", cases)
+
+    yield call
+    tab.close()
+
+
+def draws(rng, n_cases, most_items=10**6, most_samples=300):
+    """Draw (rank, n_items, n_samples, replacement), often at the ends of what is possible."""
+    for _ in range(n_cases):
+        n = int(np.exp(rng.uniform(np.log(2), np.log(most_items))))
+        replacement = bool(rng.integers(2))
+        m = int(rng.integers(1, most_samples if replacement else min(n - 1, most_samples) + 1))
+        rank = rng.choice([1, 2, n, int(rng.integers(1, n + 1)), int(n ** rng.random())])
+        yield int(rank), n, m, replacement
+
+
+ONE_RELEVANT = {
+    "auc()": AUC(),
+    "averagePrecision()": AveragePrecision(),
+    "ndcg()": NDCG(),
+    "recall(5)": Recall(k=5),
+    "averagePrecision(7)": AveragePrecision(k=7),
+    "ndcg(3)": NDCG(k=3),
+}
+
+
+def test_distribution_of_the_sampled_rank(javascript):
+    cases = [*draws(np.random.default_rng(1), 200), (1, 2, 1, True), (2, 2, 1, False)]
+    for case, ours in zip(cases, javascript("M.rankDistribution(a, b, c, d)", cases), strict=True):
+        np.testing.assert_allclose(
+            ours, rank_distribution(*case), rtol=1e-9, atol=1e-200, err_msg=str(case)
+        )
+
+
+@pytest.mark.parametrize("name", ONE_RELEVANT)
+def test_exact_and_expected_metric_of_a_rank(javascript, name):
+    metric = ONE_RELEVANT[name]
+    cases = list(draws(np.random.default_rng(2), 100))
+    exact = javascript(f"M.{name}(a, b)", cases)
+    expected = javascript(f"M.expectedMetric(M.{name}, a, b, c, d)", cases)
+    ranks, n, *_ = (np.array(column) for column in zip(*cases, strict=True))
+    np.testing.assert_allclose(exact, metric(ranks, n), rtol=1e-12)
+    theirs = [expected_metric(metric, *case) for case in cases]
+    np.testing.assert_allclose(expected, theirs, rtol=1e-9, atol=1e-200)
+
+
+@pytest.mark.parametrize("name", ONE_RELEVANT)
+def test_corrections(javascript, name):
+    metric, rng = ONE_RELEVANT[name], np.random.default_rng(3)
+    gammas = [*np.exp(rng.uniform(np.log(0.001), 0, 10)), 1, 0.001]
+    cases = [
+        (float(gamma), int(rng.integers(2, 3000)), int(rng.integers(1, 60))) for gamma in gammas
+    ]
+    cases.append((0.05, 10_000, 200))  # the largest that the explorer offers
+    estimators = {
+        f"M.uncorrected(M.{name}, b, c)": lambda gamma: Uncorrected(),
+        f"M.rankEstimate(M.{name}, b, c)": lambda gamma: RankEstimate(),
+        f"M.biasVariance(a, M.{name}, b, c)": BiasVariance,
+    }
+    for table, estimator in estimators.items():
+        found = javascript(f"[{table}, M.averageError({table}, M.{name}, b)]", cases)
+        for (gamma, n, m), (values, errors) in zip(cases, found, strict=True):
+            fitted = estimator(gamma).fit(metric, n, m)
+            scale = np.abs(fitted.values).max()
+            np.testing.assert_allclose(values, fitted.values, rtol=1e-9, atol=1e-9 * scale)
+            every = np.arange(1, n + 1)
+            theirs = np.sqrt([(fitted.bias(every) ** 2).mean(), fitted.variance(every).mean()])
+            # a variance of 0 is one only up to rounding, and its root is larger
+            np.testing.assert_allclose(errors, theirs, rtol=1e-8, atol=1e-7)
+
+
+def test_exact_cutoff_for_a_sampled_one(javascript):
+    rng = np.random.default_rng(4)
+    cases = [(int(rng.integers(1, m + 2)), n, m) for _, n, m, _ in draws(rng, 50)]
+    theirs = [MappedCutoff().cutoffs(n, m)[k - 1] for k, n, m in cases]
+    np.testing.assert_allclose(javascript("M.mappedCutoff(a, b, c)", cases), theirs, rtol=1e-9)
+
+
+def test_range_of_the_hit_rate_is_that_of_linear_programs(javascript):
+    rng = np.random.default_rng(5)
+    cases, programs = [], []
+    for _, n, m, replacement in draws(rng, 120, most_items=60, most_samples=40):
+        k, cutoff = int(rng.integers(1, m + 2)), int(rng.integers(1, n + 1))
+        value = float(rng.choice([0, 1, rng.random()]))
+        cases.append((value, k, cutoff, n, m, replacement))
+        ranks = np.arange(1, n + 1)
+        hit = rank_distribution(ranks, n, m, replacement)[:, :k].sum(axis=1)
+        top = Recall(k=cutoff)(ranks)
+        same = {"A_eq": [np.ones(n), hit], "b_eq": [1, value]}
+        programs.append([linprog(sign * top, **same) for sign in (1, -1)])
+    ranges = javascript("M.hitRateRange(a, b, c, d, e, f)", cases)
+    possible = [low.status == 0 for low, _ in programs]
+    assert {low.status for low, _ in programs} == {0, 2}  # solved, or no such distribution
+    assert [found is not None for found in ranges] == possible
+    assert sum(possible) > 60
+    for case, found, (low, high) in zip(cases, ranges, programs, strict=True):
+        if found:
+            np.testing.assert_allclose(found, [low.fun, -high.fun], atol=1e-6, err_msg=str(case))
+
+
+def dialects(k):
+    """Every metric in every dialect, as the explorer lists them."""
+    ap, ndcg = partial(AveragePrecision, k), partial(NDCG, k)
+
+    def hit_rate(users):
+        best = Recall(k)(users) > 0
+        return np.where(users.n_relevant > 0, best, np.nan)
+
+    return {
+        ("Precision", "k"): Precision(k),
+        ("Precision", "min(list, k)"): Precision(k, denominator="predicted"),
+        ("Precision", "min(labels, k)"): Recall(k, denominator="capped"),
+        ("Recall", "labels"): Recall(k),
+        ("Recall", "min(labels, k)"): Recall(k, denominator="capped"),
+        ("F1", "k + labels"): F1(k),
+        ("AP", "labels"): ap(denominator="relevant"),
+        ("AP", "min(labels, k)"): ap(),
+        ("AP", "hits"): ap(denominator="hits"),
+        ("AP", "min(list, k)"): ap(denominator="predicted"),
+        ("NDCG", "labels"): ndcg(),
+        ("NDCG", "hits"): ndcg(ideal="hits"),
+        ("NDCG", "k items"): ndcg(ideal="full"),
+        ("RR", "1"): ReciprocalRank(k),
+        ("Hit rate", "1"): hit_rate,
+    }
+
+
+def test_metrics_of_several_relevant_items_in_every_dialect(javascript):
+    rng = np.random.default_rng(6)
+    lists = [
+        [rng.permutation(20)[: rng.integers(13)].tolist() for _ in range(60)] for _ in range(2)
+    ]
+    users = Ranks.from_recommendations(*lists)
+    for k in (1, 3, 8, 30):
+        cases = [[*both, k] for both in zip(*lists, strict=True)]
+        found = javascript(
+            "M.dialects(c).map(([x, y, f]) => [x, y, f(M.fromRecommendations(a, b))])", cases
+        )
+        names = [(x, y) for x, y, _ in found[0]]
+        assert names == list(dialects(k))
+        ours = np.array([[np.nan if v is None else v for _, _, v in row] for row in found])
+        for i, metric in enumerate(dialects(k).values()):
+            np.testing.assert_allclose(ours[:, i], metric(users), rtol=1e-12, err_msg=str(names[i]))
+
+
+def test_the_chapter_on_dialects_knows_no_other():
+    text = Path(__file__).parents[2].joinpath("book", "dialects.md").read_text(encoding="utf-8")
+    table = text[text.index("divisors = {") : text.index("without_labels =")]
+    for name in {by for _, by in dialects(1)}:
+        assert f'"{name}":' in table
+
+
+# --- by keyboard
+
+
+def go_to(tab, name, kind="number"):
+    """Press Tab until the control of this name has the focus."""
+    here = "document.activeElement"
+    label = f"{here}.name || {here}.dataset.moves || {here}.textContent"
+    for _ in range(60):
+        if tab.evaluate(f"[{label}, {here}.type]") == [name, kind]:
+            return
+        tab.keyboard.press("Tab")
+    raise AssertionError(f"no {kind} {name} to be reached")
+
+
+def enter(tab, **values):
+    """Put text into fields, in the order in which one comes by them."""
+    for name, text in values.items():
+        go_to(tab, name, "text" if isinstance(text, str) else "number")
+        tab.keyboard.press("Control+A")
+        tab.keyboard.type(str(text)) if text != "" else tab.keyboard.press("Delete")
+
+
+def table(tab, i=0):
+    rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
+    return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
+
+
+def fixed(values, digits=3):
+    """Format numbers as the explorers do."""
+    unit = Decimal(1).scaleb(-digits)
+    texts = []
+    for v in np.ravel(values):
+        if np.isnan(v):
+            texts.append("NaN")
+            continue
+        text = str(Decimal(v + np.sign(v) * 1e-12).quantize(unit, ROUND_HALF_UP))
+        texts.append(text if float(text) else text.replace("-", ""))
+    return texts
+
+
+def settle(tab):
+    """Wait until the explorer has shown what was entered."""
+    tab.evaluate("() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")
+
+
+@pytest.fixture
+def start(visit):
+    """Open an explorer and put the focus on the first control, as Tab does in the end."""
+
+    def start(name):
+        tab = visit(name)
+        tab.explorer.locator("input, select").first.focus()
+        return tab
+
+    return start
+
+
+def test_toy_example_by_keyboard(start):
+    tab = start("toy")
+    ranks = np.array([[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]])
+    assert "C > B > A" in tab.explorer.inner_text()
+    assert "A > B > C: it flips" in tab.explorer.inner_text()
+    enter(tab, C1=700)
+    ranks[2, 1] = 700
+    go_to(tab, "metric", "select-one")
+    tab.keyboard.press("R")  # Recall, and its cutoff
+    settle(tab)
+    enter(tab, k=3, m=250)
+    go_to(tab, "replacement", "checkbox")
+    tab.keyboard.press("Space")
+    settle(tab)
+    metric = Recall(k=3)
+    exact = metric(ranks, 10_000).mean(axis=1)
+    expected = expected_metric(metric, ranks, 10_000, 250, replacement=False).mean(axis=1)
+    columns = [list("ABC"), fixed(exact), fixed(expected)]
+    assert table(tab)[1:] == [list(row) for row in zip(*columns, strict=True)]
+    assert "n = 10,000, m = 250, without replacement" in tab.explorer.inner_text()
+    go_to(tab, "Reset", "reset")
+    tab.keyboard.press("Enter")
+    settle(tab)
+    assert "A > B > C: it flips" in tab.explorer.inner_text()
+
+
+def test_slider_moves_the_number_and_the_number_the_slider(start):
+    tab = start("toy")
+    go_to(tab, "m", "range")
+    tab.keyboard.press("ArrowRight")
+    settle(tab)
+    slider, field = (tab.explorer.locator(s) for s in ("[data-moves=m]", "[name=m]"))
+    m = int(field.input_value())
+    assert m > 99
+    assert slider.get_attribute("aria-valuetext") == str(m)
+    field.fill("9999")
+    settle(tab)
+    assert slider.input_value() == slider.get_attribute("max")
+
+
+def test_weights_by_keyboard(start):
+    tab = start("weight")
+    go_to(tab, "metric", "select-one")
+    tab.keyboard.press("N")
+    enter(tab, n=500, m=30)
+    settle(tab)
+    ranks = np.array([1, 2, 5, 10, 20, 50, 100, 500])
+    columns = fixed(NDCG()(ranks)), fixed(expected_metric(NDCG(), ranks, 500, 30))
+    rows = zip(map(str, ranks), *columns, strict=True)
+    assert table(tab)[1:] == [list(row) for row in rows]
+    middle = [fixed(NDCG()(22))[0], fixed(expected_metric(NDCG(), 22, 500, 30))[0]]
+    says = "At rank 22, exact NDCG is {}; expected sampled NDCG (n = 500, m = 30, with replacement)"
+    assert f"{says.format(middle[0])} is {middle[1]}." in tab.explorer.inner_text()
+
+
+def test_corrections_by_keyboard(start):
+    tab = start("correction")
+    enter(tab, gamma=0.02, n=3000, m=40)
+    settle(tab)
+    ranks, metric = np.arange(1, 3001), AveragePrecision()
+    estimators = [Uncorrected(), RankEstimate(), BiasVariance(gamma=0.02)]
+    fitted = [e.fit(metric, 3000, 40) for e in estimators]
+    errors = [
+        fixed(np.sqrt([(f.bias(ranks) ** 2).mean(), f.variance(ranks).mean()]), 4) for f in fitted
+    ]
+    assert [row[1:] for row in table(tab)[1:]] == errors
+    values = np.column_stack([f.values for f in fitted])
+    assert table(tab, 1)[1:] == [[str(i), *fixed(v, 4)] for i, v in enumerate(values, start=1)]
+
+
+def test_reviewers_calculator_by_keyboard(start):
+    tab = start("reviewer")
+    assert "more like" not in tab.explorer.inner_text()
+    assert "exact HR@368" in tab.explorer.inner_text()
+    assert "exact HR@10 can be anything from 0.000 to 0.660" in tab.explorer.inner_text()
+    enter(tab, value=0.4, k=5, n=1000, m=50)
+    settle(tab)
+    ranks = np.arange(1, 1001)
+    hit = rank_distribution(ranks, 1000, 50)[:, :5].sum(axis=1)
+    alike = round(MappedCutoff().cutoffs(1000, 50)[4])
+    for cutoff, *ends in table(tab)[1:]:
+        top = Recall(k=int(cutoff.replace(",", "")))(ranks)
+        same = {"A_eq": [np.ones(1000), hit], "b_eq": [1, 0.4]}
+        theirs = [linprog(top, **same).fun, -linprog(-top, **same).fun]
+        np.testing.assert_allclose(np.array(ends, dtype=float), theirs, atol=0.0006)
+    shown = [row[0] for row in table(tab)[1:]]
+    assert str(alike) in shown
+    assert "5" in shown
+    assert f"is most like an exact HR@{alike}." in tab.explorer.inner_text()
+    assert "itself random" in tab.explorer.inner_text()
+
+
+def test_five_users_by_keyboard(start):
+    tab = start("five-users")
+    labels = [[1, 2, 3, 4, 5, 6], [2, 4, 6], [7], [], []]
+    predictions = [[1, 6, 8], [9, 1, 4, 2], [], [1, 2, 3, 4], []]
+    enter(tab, predictions1="9 1, 4;2", labels2="7", k=4)
+    settle(tab)
+    users = Ranks.from_recommendations(predictions, labels)
+    rows = []
+    for name, metric in dialects(4).items():
+        values = metric(users)
+        means = [
+            np.nanmean(values),
+            *(np.where(np.isnan(values), e, values).mean() for e in (0, 1)),
+        ]
+        rows.append([*name, *fixed([*values, *means])])
+    assert table(tab)[1:] == rows
+
+
+# --- for everybody
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_text_alternatives_say_what_is_shown(visit, name):
+    tab = visit(name)
+    title = tab.explorer.locator("figcaption strong").inner_text()
+    figure = tab.get_by_role("figure", name=title, exact=True)
+    assert len(figure.locator("figcaption").inner_text()) > len(title) + 200
+    drawings = figure.get_by_role("img")
+    assert drawings.count() == figure.locator("svg").count() > 0
+    labels = "all => all.map(e => e.getAttribute('aria-label'))"
+    before, sentence = drawings.evaluate_all(labels), figure.locator("[aria-live]").inner_text()
+    field, value = ("labels0", "2") if name == "five-users" else ("m", "7")
+    if name == "toy":
+        figure.locator("[name=A0]").fill("1")
+    figure.locator(f"[name={field}]").fill(value)
+    if name == "reviewer":
+        figure.locator("[name=k]").fill("1")
+    settle(tab)
+    assert not set(before) & set(drawings.evaluate_all(labels))
+    assert figure.locator("[aria-live]").inner_text() != sentence
+    unnamed = [
+        control
+        for control in tab.explorer.locator("input, select").all()
+        if not control.evaluate("e => e.ariaLabel || e.labels[0]?.textContent.trim()")
+    ]
+    assert unnamed == []
+
+
+BAD = [
+    ("toy", "A0", "0", "A whole number from 1 to 10000, please."),
+    ("toy", "A0", "10001", "A whole number from 1 to 10000, please."),
+    ("toy", "m", "2.5", "A whole number from 1 to 9999, please."),
+    ("weight", "n", "", "A whole number from 2 to 100000, please."),
+    ("correction", "gamma", "2", "A number from 0.001 to 1, please."),
+    ("reviewer", "value", "1.2", "A number from 0 to 1, please."),
+    ("reviewer", "k", "102", "No ranks have so low a sampled hit rate."),
+    ("five-users", "predictions1", "1, 2, 1", "item 1 stands here twice."),
+    ("five-users", "predictions1", "1, 2, 01", "item 1 stands here twice."),
+    ("five-users", "labels0", "1, two", "“two” is no item number."),
+    ("five-users", "labels0", "1, 2.5", "“2.5” is no item number."),
+]
+
+
+@pytest.mark.parametrize(("name", "field", "text", "message"), BAD)
+def test_bad_input_gets_a_message_in_place_and_no_number(visit, name, field, text, message):
+    tab = visit(name)
+    control = tab.explorer.locator(f"[name={field}]")
+    good = control.input_value()
+    before = table(tab)
+    control.fill(text)
+    alert = tab.explorer.get_by_role("alert")
+    alert.wait_for()
+    assert alert.inner_text() == message
+    where = tab.explorer.locator("[aria-invalid=true]")
+    if message.startswith("No ranks"):
+        field = "value"
+    assert where.evaluate_all("all => all.map(e => e.name)") == [field]
+    assert where.get_attribute("aria-describedby") == alert.get_attribute("id")
+    assert not tab.explorer.locator("table").first.is_visible()
+    assert tab.explorer.locator("[aria-live]").inner_text() == ""
+    control.fill(good)
+    tab.explorer.locator("table").first.wait_for()
+    assert alert.count() == where.count() == 0
+    assert table(tab) == before
+
+
+@pytest.mark.parametrize("name", ["weight", "reviewer"])
+def test_more_cannot_be_drawn_than_there_is(visit, name):
+    tab = visit(name)
+    tab.explorer.locator("[name=n]").fill("50")
+    tab.explorer.locator("[name=replacement]").uncheck()
+    alert = tab.explorer.get_by_role("alert")
+    alert.wait_for()
+    assert alert.inner_text() == "Without replacement, m must be at most n − 1 = 49."
+
+
+def test_ranks_can_be_dragged(visit):
+    tab = visit("toy")
+    tab.set_viewport_size({"width": 1280, "height": 2000})
+    drawing = tab.explorer.locator("svg").first
+    drawing.scroll_into_view_if_needed()
+    box = drawing.bounding_box()
+    # the second mark of C, found by its color and shape
+    mark = drawing.locator("g.s2").nth(1).bounding_box()
+    x, y = mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 40, y, steps=4)
+    settle(tab)
+    tab.mouse.move(box["x"] + box["width"] + 50, y, steps=4)
+    tab.mouse.up()
+    settle(tab)
+    assert tab.explorer.locator("[name=C1]").input_value() == "10000"
+    assert tab.explorer.locator("[name=C0]").input_value() == "212"
+    assert "C: 212, 10000, 743, 5342, 1548." in drawing.get_attribute("aria-label")
+    tab.mouse.move(x, y)  # it is let go
+    assert tab.explorer.locator("[name=C1]").input_value() == "10000"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_explorer_fits_a_phone(visit, name):
+    tab = visit(name, viewport={"width": 390, "height": 844})
+    settle(tab)
+    wide = """all => all.filter(e => e.getBoundingClientRect().right > 391
+                                      && !e.closest(".scrolls table")).map(e => e.outerHTML)"""
+    assert tab.explorer.locator("*").evaluate_all(wide) == []
+    scroll, client = tab.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert scroll <= client
+    controls = tab.explorer.locator("input, select, button").all()
+    for box in (control.bounding_box() for control in controls):
+        assert box["width"] >= 24
+        assert box["height"] >= 24
+    for wrapper in tab.explorer.locator(".scrolls").all():  # by keyboard, too
+        scrolls = wrapper.evaluate(
+            "e => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight"
+        )
+        assert wrapper.evaluate("e => e.tabIndex") == (0 if scrolls else -1)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_explorer_can_be_printed(visit, name):
+    tab = visit(name)
+    tab.emulate_media(media="print")
+    settle(tab)
+    assert tab.explorer.locator("svg").first.is_visible()
+    assert tab.explorer.locator("[aria-live]").is_visible()
+    assert not tab.explorer.locator("button, select, [type=range]").first.is_visible()
+
+
+def test_explorers_open_from_a_folder(browser, html):
+    for name in PAGES:
+        tab = open_explorer(browser, f"{html.as_uri()}/", name)
+        assert len(table(tab)) > 3
+        assert tab.wrong == []
+        tab.close()
+
+
+def test_no_formula_or_link_jumps_when_the_explorer_appears(browser, site):
+    tab = browser.new_page()
+    tab.goto(f"{site}book/toy-example.html#exercises")
+    tab.wait_for_load_state("networkidle")
+    assert tab.locator("#exercises").bounding_box()["y"] < 200
+    tab.close()
+
+
+def test_only_pages_with_an_explorer_load_it(html):
+    for path in html.glob("book/*.html"):
+        text = path.read_text(encoding="utf-8")
+        has = "data-explorer=" in text
+        assert has == (path.stem in PAGES.values())
+        for name in FILES:
+            assert (f"_static/{name}" in text) == has, path
+        if has:
+            assert 'type="module"' not in text[text.index("explorers.js") - 200 :][:300]
+
+
+def test_explorers_are_small(html):
+    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 30_000

@@ -1,0 +1,119 @@
+"""What the sources of the pages promise: numbers that a run backs, figures described, one style."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+BOOK = Path(__file__).parents[1] / "book"
+PAGES = sorted(path.stem for path in BOOK.glob("*.md"))
+every_page = pytest.mark.parametrize("page", PAGES)
+
+HEADER = re.compile(r"\A---\n.*?^---$", re.M | re.S)
+FENCED = re.compile(
+    r"^(?P<fence>`{3,}|\$\$)(?:\{(?P<kind>[\w:-]+)\})?(?P<body>.*?)^(?P=fence)$", re.M | re.S
+)
+CITED = re.compile(r"\{cite:[pt]\}`[^`]*`")
+NOT_PROSE = re.compile(
+    r"\{[a-z:]+\}`[^`]*`"  # roles
+    r"|\$[^$]*\$|`[^`]*`"  # formulas and code
+    r"|\]\([^)]*\)|<[^>]*>"  # addresses
+    r"|^\([\w-]+\)=$|^:::.*$|^:[a-z]+:.*$",  # labels, directives' fences and options
+    re.M,
+)
+# names, not results: Table 3, section 5.2, Recall@10, MovieLens 1M, user 2, rank 1
+NAMES = re.compile(
+    r"\b(?:tables?|figures?|sections?|equations?|eq\.|part|week|python|users?|ranks?|bucket)"
+    r" \d[\d.]*(?:(?:, | and | to | or )\d[\d.]*)*"
+    r"|@\d+|MovieLens \d+M|\b(?:1M|KDD \d+|CC BY 4\.0|BSD 3)\b"
+    r"|^\|? ?\d+[ .]",  # of a list's or a table's items
+    re.I | re.M,
+)
+NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?")
+
+# Numbers that are neither glued nor cited nor an input, and why they may stand
+ALLOWED = {}
+
+
+def source(page):
+    return HEADER.sub("", (BOOK / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def prose(page):
+    """Return the page without what stands between fences."""
+    return FENCED.sub("", source(page))
+
+
+def cells(page):
+    """Yield (options, code) of each code cell."""
+    for match in FENCED.finditer(source(page)):
+        if match["kind"] == "code-cell":
+            body = match["body"].partition("\n")[2]
+            split = re.match(r"(---\n.*?^---\n|(?::.*\n)*)(.*)", body, re.M | re.S)
+            yield split.groups()
+
+
+def inputs(page):
+    """Return the numbers that stand in the page's code: chosen, not found."""
+    numbers = {0.0, 1.0, 2.0}
+    for _, code in cells(page):
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.NUMBER:
+                numbers.add(float(ast.literal_eval(token.string)))
+            elif token.type == tokenize.STRING:
+                numbers |= {float(number) for number in re.findall(r"\d+(?:\.\d+)?", token.string)}
+    return numbers | {round(100 * number, 9) for number in numbers if number < 1}  # in percent
+
+
+def typed_numbers(page):
+    """Yield (number, paragraph) for the prose's numbers that nothing on the page backs."""
+    known = inputs(page)
+    for paragraph in prose(page).split("\n\n"):
+        if not CITED.search(paragraph):
+            for number in NUMBER.findall(NAMES.sub(" ", NOT_PROSE.sub(" ", paragraph))):
+                if float(number.replace(",", "")) not in known:
+                    yield number, " ".join(paragraph.split())
+
+
+@every_page
+def test_numbers_in_prose_are_glued_cited_or_inputs(page):
+    allowed = ALLOWED.get(page, [])
+    found = {number: paragraph for number, paragraph in typed_numbers(page)}
+    assert {n: p for n, p in found.items() if n not in allowed} == {}
+    assert [number for number in allowed if number not in found] == [], "allowed, but not there"
+
+
+@every_page
+def test_figures_have_a_name_a_caption_and_a_text(page):
+    for options, code in cells(page):
+        if "plt.show()" in code:
+            for option in ("caption:", "name: fig-", "alt:"):
+                assert option in options, f"no {option} for\n{code}"
+            assert "suptitle" not in code, code
+
+
+# proper names and abbreviations may stand in headings as they are written anywhere
+PROPER = re.compile(
+    r"\b(?:[A-Z]{1,5}\d?s?|[A-Z]\w*[A-Z]\w*|Monte Carlo|Bayes|Krichene|Rendle|Python|Spark|Jupyter)\b"
+    r"|\bTables? \d|\bFigures? \d"
+)
+
+
+@every_page
+def test_headings_are_in_sentence_case(page):
+    for heading in re.findall(r"^#+ (.+)$", prose(page), re.M):
+        if page == "index" and heading == "Sampled Metrics, Exactly":  # the name of the book
+            continue
+        for sentence in re.split(r"[.:?!] ", NOT_PROSE.sub("", heading)):
+            assert not re.search(r"\s[A-Z]", PROPER.sub("", sentence)), heading
+        assert not heading.endswith("."), heading
+
+
+@every_page
+def test_one_sentence_stands_on_a_line(page):
+    text = re.sub(r"^(?:[-|:>]|\d+\.).*$", "", prose(page), flags=re.M)  # items may hold several
+    for line in NOT_PROSE.sub("x", text).splitlines():
+        assert not re.search(r"[a-z)]{2,}[.?!] [A-Z]", line.replace("et al.", "")), line
