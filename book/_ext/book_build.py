@@ -90,7 +90,9 @@ def leave_out_mathjax(app, pagename, templatename, context, doctree):
     """Load MathJax only where a formula is; Sphinx asks the pages below the landing page, too."""
     if not app.env.domaindata["math"]["has_equations"].get(pagename):
         context["script_files"] = [
-            script for script in context["script_files"] if "mathjax" not in str(script.filename)
+            script
+            for script in context["script_files"]
+            if "mathjax" not in f"{script.filename} {script.attributes.get('body')}".lower()
         ]
 
 

@@ -61,7 +61,7 @@ const mean = (values, empty = NaN) => {
 
 const parseItems = (text) => text.split(/[\s,;]+/).filter(Boolean).map((word, i, words) => {
   if (!/^\d{1,15}$/.test(word)) throw Error(`“${word}” is no item number`);
-  if (words.findIndex((w) => +w === +word) < i) throw Error(`item ${+word} stands here twice`);
+  if (words.findIndex((w) => +w === +word) < i) throw Error(`Item ${+word} stands here twice`);
   return +word;
 });
 
@@ -169,7 +169,7 @@ const mappedCutoff = (k, n, m) => 1 + ((n - 1) * k) / (m + 1);
 const hitRateRange = (value, k, cutoff, n, m, replacement = true) => {
   const chance = (rank) => {
     const p = rankDistribution(rank, n, m, replacement);
-    return [sum(p.slice(0, k)), sum(p.slice(k))];
+    return [Math.min(1, sum(p.slice(0, k))), sum(p.slice(k))];
   };
   const last = chance(n)[0];
   if (value < last || value > 1) return null;

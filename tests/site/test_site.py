@@ -32,6 +32,10 @@ def toc_pages(entry):
 
 PAGES = toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
 every_page = pytest.mark.parametrize("page", PAGES)
+CHAPTERS = [
+    page for page in PAGES if "What to remember" in (ROOT / f"{page}.md").read_text("utf-8")
+]
+KINDS = ("exercise", "solution")
 
 
 @cache
@@ -85,7 +89,7 @@ def test_pages_are_light(page, browser, site):
     """Measured as a host sends it, compressed; fonts come later, and are the theme's."""
     tab = browser.new_page()
     answers = []
-    tab.on("response", answers.append)
+    tab.on("response", lambda answer: answers.append(answer))
     tab.goto(f"{site}{page}.html", wait_until="networkidle")
     sizes = {
         answer.url: len(gzip.compress(answer.body()))
@@ -269,14 +273,35 @@ def test_tables_have_the_promised_columns(name, html):
         assert ((yz.expected - yz.paper_mean).abs() < 3 * error).all()
 
 
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_exercises_can_be_checked_and_are_solved(page, html):
+    article = soup(html / f"{page}.html").find("article")
+    exercises, solutions = (article.select(f"div.{kind}.admonition") for kind in KINDS)
+    assert 2 <= len(exercises) == len(solutions) <= 4
+    levels = []
+    for exercise, solution in zip(exercises, solutions, strict=True):
+        assert printed(exercise).count("No answer yet.\n") == 1
+        assert "Right." in printed(solution)
+        assert "Not yet" not in printed(solution)
+        assert "dropdown" in solution["class"]
+        levels.append(re.search(r"\((easy|medium|hard)\)", exercise.get_text())[1])
+    assert levels == sorted(levels, key=["easy", "medium", "hard"].index)
+
+
+def printed(block):
+    return "".join(output.get_text() for output in block.select(".cell_output .stream"))
+
+
 @every_page
-def test_executed_notebook_can_be_downloaded(page, html):
+def test_notebooks_can_be_downloaded(page, html):
     path = html / f"{page}.html"
     source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
     downloads = {address for _, address in links(path) if "_sources" in address}
     assert any(address.endswith(".md") for address in downloads)
     if "{code-cell}" in source:
-        (notebook,) = (address for address in downloads if address.endswith(".ipynb"))
+        assert any(address.endswith("-student.ipynb") for address in downloads)
+        assert any(address.endswith("notebooks.zip") for _, address in links(path))
+        (notebook,) = (a for a in downloads if a.endswith(".ipynb") and "-student" not in a)
         cells = json.loads((path.parent / notebook).read_text(encoding="utf-8"))["cells"]
         code = [cell for cell in cells if cell["cell_type"] == "code"]
         assert code
