@@ -74,6 +74,11 @@ def pages_without_results(app, env, added, changed, removed):
     return {page for page, path in referenced_results(env) if not path.exists()}
 
 
+def pages_on_parts(app, env, added, changed, removed):
+    """Name the pages that open a part if any page changed: they list their chapters' exercises."""
+    return {page for page in env.found_docs if "/part-" in page} if added | changed else set()
+
+
 def link_reference(app, pagename, templatename, context, doctree):
     """Link each public name to its reference where it first stands in the page's code and text."""
     for name in sampled_metrics.__all__ if doctree else []:
@@ -120,6 +125,7 @@ def setup(app):
     app.connect("builder-inited", copy_mathjax)
     app.add_role("results", ResultsRole())
     app.connect("env-get-outdated", pages_without_results)
+    app.connect("env-get-outdated", pages_on_parts)
     app.connect("html-page-context", link_reference)
     app.connect("html-page-context", leave_out_mathjax, priority=900)  # after Sphinx's own
     app.connect("build-finished", finish)

@@ -54,6 +54,8 @@ class Reader:
         text = re.sub(
             FENCE % "(?P<kind>[a-z:]+)" + r"(?P<body>.*?)```\n?", self.block, text, flags=re.DOTALL
         )
+        details = r"<details><summary>\1</summary>\n\n\2\n</details>\n"
+        text = re.sub(r":::\{dropdown\} ([^\n]*)\n(.*?):::\n?", details, text, flags=re.DOTALL)
         return re.sub(r"\{([a-z:]+)\}`([^`]+)`", self.role, text)
 
     def exercise(self, match):
