@@ -30,8 +30,10 @@ class ExplorerDirective(SphinxDirective):
 
     def run(self):
         """Parse the introduction."""
-        name = directives.choice(self.arguments[0], NAMES)
         self.assert_has_content()
+        name = self.arguments[0]
+        if name not in NAMES:
+            raise self.error(f"there is no explorer {name}, only {', '.join(NAMES)}")
         if "title" not in self.options:
             raise self.error("an explorer needs a title, by which screen readers name it")
         node = explorer(name=name, title=self.options["title"], ids=[f"explorer-{name}"])

@@ -49,7 +49,8 @@ const MARKS = [
 ];
 const ticksOf = ({ min, max, log, ticks }) => {
   if (ticks) return ticks;
-  if (log) return tabulate(6, (i) => 10 ** i).filter((v) => v <= max).map((v) => [v, whole(v)]);
+  const base = max > 1e5 ? 100 : 10;
+  if (log) return tabulate(6, (i) => base ** i).filter((v) => v <= max).map((v) => [v, whole(v)]);
   const ten = 10 ** Math.floor(Math.log10(max - min));
   const step = ten * [0.2, 0.5, 1, 2].find((s) => (max - min) / (s * ten) < 6);
   return tabulate(9, (i) => step * (Math.ceil(min / step - 1e-9) + i))
@@ -61,7 +62,7 @@ const toRank = (max, label) => ({ min: 1, max, log: true, label });
 function plot(svg, { text, height = 320, x, y, lines = [], marks = [], area, at, legend = [] }) {
   const width = svg.getBoundingClientRect().width || 600, yTicks = ticksOf(y);
   const left = 14 + 7.2 * Math.max(...yTicks.map(([, name]) => `${name}`.length));
-  const top = 10 + 18 * legend.length, bottom = height - 44, right = width - 26;
+  const top = 10 + 18 * legend.length, bottom = height - 44, right = width - 32;
   const place = ({ min, max, log }, v) =>
     (log ? Math.log(v) / Math.log(max) : (v - min) / (max - min));
   const X = (v) => Math.round(left + place(x, v) * (right - left));
@@ -246,7 +247,7 @@ const reviewer = (form) => {
 };
 Object.assign(reviewer, {
   controls: `${number("value", "hit rate in the paper", 0.66, 0, 1)}
-    ${number("k", "its cutoff k", 10, 1, 1000)}${sampling(100, 3706, 1e5)}${twice}`,
+    ${number("k", "its cutoff k", 10, 1, 1000)}${sampling(100, 3706, 1e6)}${twice}`,
   tables: ["Exact hit rates that agree with the sampled one"],
 });
 

@@ -162,10 +162,9 @@ const averageError = (values, metric, n) => {
 // The exact cutoff for which the sampled cutoff k stands: the package's MappedCutoff().
 const mappedCutoff = (k, n, m) => 1 + ((n - 1) * k) / (m + 1);
 
-/* Least and largest exact hit rate at `cutoff` over all distributions of ranks with an expected
-   sampled hit rate at k of `value`, if there are any. A sampled hit is the less likely the worse
-   the rank. So the hits are all first, and all else is right behind the cutoff; or the hits are at
-   the cutoff, and all else is last. */
+/* Least and largest exact hit rate at `cutoff`, if the expected sampled one at k is `value`.
+   Least: all hits are first, all else is right behind the cutoff. Largest: all hits are at the
+   cutoff, all else is last. */
 const hitRateRange = (value, k, cutoff, n, m, replacement = true) => {
   const chance = (rank) => {
     const p = rankDistribution(rank, n, m, replacement);

@@ -536,6 +536,7 @@ def test_explorers_open_from_a_folder(browser, html):
 def test_links_behind_an_explorer_lead_where_they_should(browser, site):
     tab = browser.new_page()
     tab.goto(f"{site}book/toy-example.html#exercises")
+    tab.locator(".explorer td").first.wait_for()
     top = "document.querySelector('#exercises').getBoundingClientRect().top"
     tab.wait_for_function(f"{top} < 200")  # it may scroll there smoothly
     assert tab.evaluate(top) > 0
