@@ -70,6 +70,8 @@ class Reader:
             return f"$${body}{tag}$$\n"
         if kind == "literalinclude":
             return f"*(See `{title}`.)*\n"
+        if kind == "explorer":
+            return "*(On the site there is an explorer here.)*\n"
         heading = " ".join(filter(None, [kind.split(":")[-1].capitalize(), title and f"({title})"]))
         return f"**{heading}.** {body}\n"
 

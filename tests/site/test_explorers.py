@@ -533,12 +533,13 @@ def test_explorers_open_from_a_folder(browser, html):
         tab.close()
 
 
-def test_links_behind_an_explorer_lead_where_they_should(browser, site):
+def test_links_behind_an_explorer_lead_where_they_should(browser, html):
     tab = browser.new_page()
-    tab.goto(f"{site}book/toy-example.html#exercises")
+    tab.goto(f"{html.as_uri()}/book/corrections.html#which-gamma")
     tab.locator(".explorer td").first.wait_for()
-    top = "document.querySelector('#exercises').getBoundingClientRect().top"
-    tab.wait_for_function(f"{top} < 200")  # it may scroll there smoothly
+    settle(tab)
+    top = "document.querySelector('#which-gamma').getBoundingClientRect().top"
+    tab.wait_for_function(f"{top} < 200", timeout=5000)  # it may scroll there smoothly
     assert tab.evaluate(top) > 0
     tab.close()
 

@@ -100,8 +100,8 @@ def test_pages_are_light(page, browser, site):
     assert sum(sizes.values()) < (500_000 if page == PAGES[0] else 2_000_000), sizes
 
 
-# Findings of axe-core that are the theme's own.
-THEME = {}
+# Findings of axe-core that are not ours, by rule: docutils' list of references
+THEME = {"aria-required-children": ['<div role="list" class="citation-list">']}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
