@@ -325,6 +325,18 @@ def test_reader_can_switch_between_light_and_dark(browser, site):
     assert tab.wrong == []
 
 
+def test_prints_black_on_white(browser, site):
+    tab = open_tab(browser, site, "book/toy-example.html")
+    look(tab, 800, "dark")
+    tab.evaluate("() => { window.seen = []; }")
+    note = "() => window.seen.push(document.documentElement.dataset.theme)"
+    tab.evaluate(f"() => addEventListener('beforeprint', {note})")
+    tab.pdf()
+    assert tab.evaluate("() => window.seen") == ["light"]
+    assert tab.locator("html").get_attribute("data-theme") == "dark"
+    tab.close()
+
+
 @pytest.mark.parametrize("words", ["NDCG", "hit rate", "leave-one-out"])
 def test_search_finds_what_people_look_for(words, browser, site):
     tab = open_tab(browser, site, f"search.html?q={words.replace(' ', '+')}")
