@@ -64,3 +64,18 @@ def test_metrics_are_values():
     assert str(NDCG(k=5, ideal="hits")) == "NDCG@5 (ideal=hits)"
     assert NDCG(k=10) == NDCG(k=10) != NDCG(k=5)
     assert len({Recall(k=10), Recall(k=10), Recall(k=5)}) == 2
+
+
+def test_the_version_is_the_same_everywhere():
+    root = Path(__file__).parents[1]
+    says = {
+        "pyproject.toml": r'^version = "(.+)"',
+        "CITATION.cff": r"^version: (.+)",
+        "CHANGELOG.md": r"^## ([\d.]+)",
+        "book/about.md": r"version = \{(.+)\}",
+    }
+    found = {
+        file: re.search(pattern, (root / file).read_text(encoding="utf-8"), re.M)[1]
+        for file, pattern in says.items()
+    }
+    assert len(set(found.values())) == 1, found
