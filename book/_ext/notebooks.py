@@ -60,7 +60,7 @@ class Reader:
 
     def exercise(self, match):
         label = re.search(":label: (.*)", match["options"])[1]
-        return f"#### Exercise {self.number(label)}\n\n"
+        return f"#### {self.numbered(label)}\n\n"
 
     def block(self, match):
         kind, title, body = match["kind"], match["title"].strip(), match["body"].strip()
@@ -106,21 +106,16 @@ class Reader:
         return f"{who} ({where})" if where else who
 
     def named(self, label):
-        """Return what a reference to `label` shows: its number, or else its title."""
-        labels = self.env.domaindata["std"]
-        title = labels["labels"].get(label, ("", "", ""))[2]
-        number = self.number(label)
-        kind = (
-            "Figure" if label.startswith("fig-") else "Theorem" if label.startswith("thm-") else ""
-        )
-        return f"{kind} {number}" if kind and number else f"*{title}*" if title else label
+        """Return what a reference to `label` shows: its kind and number, or else its title."""
+        title = self.env.domaindata["std"]["labels"].get(label, ("", "", ""))[2]
+        return self.numbered(label) or (f"*{title}*" if title else label)
 
-    def number(self, label):
-        """Return the number of a figure, a theorem or an exercise."""
-        page, place = self.env.domaindata["std"]["anonlabels"].get(label, ("", ""))[:2]
-        for numbers in self.env.toc_fignumbers.get(page, {}).values():
-            if place in numbers:
-                return ".".join(map(str, numbers[place]))
+    def numbered(self, label):
+        """Return the kind and the number of a figure, a theorem or an exercise."""
+        for kinds in self.env.toc_fignumbers.values():
+            for kind, numbers in kinds.items():
+                if label in numbers:
+                    return f"{kind.capitalize()} {'.'.join(map(str, numbers[label]))}"
         return ""
 
 

@@ -82,6 +82,7 @@ def texts(notebook, kind):
 def test_the_text_needs_no_extension(page, kind, unpacked):
     for text in texts(unpacked / "book" / f"{page}{kind}", "markdown"):
         assert not re.search(r"\{[a-z:-]+\}`|^```\{|^:::|^\([\w-]+\)=$", text, re.M), text
+        assert not re.search(r"\b(?:fig|ex|thm)-[a-z]", text), text  # a label not resolved
 
 
 @pytest.mark.parametrize("page", WITH_EXERCISES)
