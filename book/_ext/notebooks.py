@@ -48,9 +48,9 @@ class Reader:
     def __call__(self, text):
         """Return `text` without directives and roles."""
         text = re.sub(r"^\([\w-]+\)=\n", "", text, flags=re.MULTILINE)
-        text = re.sub(FENCE % "exercise-start" + "```\n", self.exercise, text)
+        text = re.sub(FENCE % "exercise-start" + "```\n?", self.exercise, text)
         text = re.sub(r"```\{(exercise|solution)-end\}\n```\n?", "", text)
-        text = re.sub(FENCE % "solution-start" + "```\n", "**Solution.** ", text)
+        text = re.sub(FENCE % "solution-start" + "```\n?", "**Solution.** ", text)
         text = re.sub(
             FENCE % "(?P<kind>[a-z:]+)" + r"(?P<body>.*?)```\n?", self.block, text, flags=re.DOTALL
         )
