@@ -28,11 +28,11 @@ RESULTS = ROOT / "book" / "results"
 logger = logging.getLogger(__name__)
 
 
-def fingerprint():
-    """Hash what the pages compute from; another value makes Sphinx read, so execute, all pages."""
-    paths = [*ROOT.glob("src/**/*.py"), *ROOT.glob("book/data/*"), ROOT / "requirements.txt"]
+def fingerprint(*patterns):
+    """Hash the files of these patterns."""
+    paths = {path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}
     digest = hashlib.sha256()
-    for path in sorted(path for path in paths if path.is_file()):
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -40,6 +40,8 @@ def fingerprint():
 
 def copy_mathjax(app):
     """Copy MathJax's TeX input and HTML output, with its fonts, from its package to the site."""
+    if app.builder.format != "html":
+        return
     source = files("mathjax") / "static" / "mathjax" / "es5"
     target = Path(app.outdir, "_static", "mathjax")
     for folder in ("input/tex/extensions", "output/chtml/fonts/woff-v2"):
@@ -76,7 +78,8 @@ def pages_without_results(app, env, added, changed, removed):
 
 def pages_on_parts(app, env, added, changed, removed):
     """Name the pages that open a part if any page changed: they list their chapters' exercises."""
-    return {page for page in env.found_docs if "/part-" in page} if added | changed else set()
+    parts = {page for page in env.found_docs if "/part-" in page}
+    return parts if added | changed | removed else set()
 
 
 def link_reference(app, pagename, templatename, context, doctree):
@@ -101,9 +104,21 @@ def leave_out_mathjax(app, pagename, templatename, context, doctree):
         ]
 
 
+def environment(app):
+    """Return where Sphinx keeps what it has read, and where we keep it until the build is done."""
+    path = Path(app.doctreedir, ENV_PICKLE_FILENAME)
+    return path, path.with_suffix(".unfinished")
+
+
+def set_aside(app, env):
+    """Keep an interrupted build from passing for a finished one."""
+    path, aside = environment(app)
+    path.replace(aside)
+
+
 def finish(app, exception):
     """Copy the tables to the site; let nothing that went wrong be forgotten by the next build."""
-    if exception is None:
+    if exception is None and app.builder.format == "html":
         target = Path(app.outdir, "results")
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
@@ -111,9 +126,14 @@ def finish(app, exception):
             if path.exists():
                 shutil.copy2(path, target)
             else:
-                logger.warning("no cell wrote %s", path.relative_to(ROOT), location=page)
-    if app._warncount:  # Sphinx would not warn again of pages that it need not read again
-        Path(app.doctreedir, ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+                name = path.relative_to(ROOT).as_posix()
+                logger.warning("no cell wrote %s", name, location=page)
+    path, aside = environment(app)
+    if exception or app._warncount:  # Sphinx would not warn again of what it need not read again
+        path.unlink(missing_ok=True)
+        aside.unlink(missing_ok=True)
+    elif aside.exists():
+        aside.replace(path)
 
 
 def setup(app):
@@ -121,7 +141,11 @@ def setup(app):
     # Threads that wait for each other take minutes where something else keeps the cores busy, and
     # their sums would differ, in the last digits, with the number of cores. Kernels inherit this.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    app.add_config_value("book_fingerprint", fingerprint(), "env")
+    computed = ("src/**/*.py", "book/data/*", "book/_ext/*.py", "requirements.txt")
+    app.add_config_value("book_computes", fingerprint(*computed), "env")  # reads all pages again
+    shown = ("book/_static/*", "book/api.md")
+    app.add_config_value("book_shows", fingerprint(*shown), "html")  # writes all pages again
+    app.connect("env-check-consistency", set_aside)  # right after Sphinx has written it
     app.connect("builder-inited", copy_mathjax)
     app.add_role("results", ResultsRole())
     app.connect("env-get-outdated", pages_without_results)

@@ -40,10 +40,9 @@ SOLUTION = re.compile(r"```\{solution-start\}.*?(?P<end>```\{solution-end\}\n```
 class Reader:
     """Turn the MyST of one page into Markdown that reads alike in any notebook."""
 
-    def __init__(self, app, page):
-        self.env, self.page = app.env, page
+    def __init__(self, app, page, works):
+        self.env, self.works = app.env, works
         self.glued = read_glue_cache(str(Path(app.outdir).parent / "jupyter_execute"), page)
-        self.works = parse_file(ROOT / "book" / "references.bib").entries
 
     def __call__(self, text):
         """Return `text` without directives and roles."""
@@ -172,27 +171,29 @@ def add_downloads(app, pagename, templatename, context, doctree):
 
 def write_notebooks(app, exception):
     """Write what the download menus offer."""
-    if exception is not None:
+    if exception is not None or app.builder.format != "html":
         return
     executed = Path(app.outdir).parent / "jupyter_execute"
-    for page in sorted(app.env.found_docs):
-        if (executed / f"{page}.ipynb").exists():
-            notebook = nbformat.read(executed / f"{page}.ipynb", as_version=4)
-            read = Reader(app, page)
-            target = Path(app.outdir, "_sources", page)
-            nbformat.write(readable(notebook, read), f"{target}.ipynb")
-            nbformat.write(readable(without_solutions(notebook), read), f"{target}-student.ipynb")
-    write_zip(app)
+    works = parse_file(ROOT / "book" / "references.bib").entries
+    sources = Path(app.outdir, "_sources")
+    pages = [page for page in sorted(app.env.found_docs) if (executed / f"{page}.ipynb").exists()]
+    for page in pages:
+        notebook = nbformat.read(executed / f"{page}.ipynb", as_version=4)
+        read = Reader(app, page, works)
+        nbformat.write(readable(notebook, read), sources / f"{page}.ipynb")
+        student = readable(without_solutions(notebook), read)
+        nbformat.write(student, sources / f"{page}-student.ipynb")
+    kinds = (".md", ".ipynb", "-student.ipynb")
+    write_zip(app, [sources / f"{page}{kind}" for page in pages for kind in kinds], sources)
 
 
-def write_zip(app):
-    """Put all notebooks, what they read, the package and its requirements into one file."""
+def write_zip(app, notebooks, folder):
+    """Put the notebooks, what they read, the package and its requirements into one file."""
     wheels = Path(app.outdir).parent / "wheel"
     shutil.rmtree(wheels, ignore_errors=True)
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     (wheel,) = wheels.glob("*.whl")
-    sources = Path(app.outdir, "_sources")
     needs = [f"./{wheel.name}", *(f"{name}=={version(name)}" for name in NEEDS), "jupyterlab"]
     contents = {
         "README.txt": README.encode(),
@@ -201,11 +202,11 @@ def write_zip(app):
         "book/results/.keep": b"",  # the pages write their tables here
         "tests/test_five_users.py": (ROOT / "tests/test_five_users.py").read_bytes(),
     }
-    contents |= {p.relative_to(sources).as_posix(): p.read_bytes() for p in sources.rglob("book/*")}
+    contents |= {path.relative_to(folder).as_posix(): path.read_bytes() for path in notebooks}
     contents |= {
-        p.relative_to(ROOT).as_posix(): p.read_bytes()
-        for p in (ROOT / "book/data").iterdir()
-        if p.suffix in {".csv", ".json"}
+        path.relative_to(ROOT).as_posix(): path.read_bytes()
+        for path in (ROOT / "book/data").iterdir()
+        if path.suffix in {".csv", ".json"}
     }
     with zipfile.ZipFile(Path(app.outdir, ZIP), "w") as archive:
         for name, content in sorted(contents.items()):

@@ -4,6 +4,7 @@ import copy
 from typing import ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -24,7 +25,7 @@ class Reuse(SphinxDirective):
 
     required_arguments = 2
     final_argument_whitespace = True
-    option_spec: ClassVar = {"code": lambda _: True}
+    option_spec: ClassVar = {"code": directives.flag}
 
     def run(self):
         """Leave a place for the copy, which can be made when all pages have been read."""

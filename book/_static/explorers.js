@@ -183,6 +183,7 @@ Object.assign(weight, {
 
 const correction = (form) => {
   const { n, m, gamma } = form, [metric, name] = chosen(form), grid = spaced(1, n, 120);
+  if (n < 3) refuse("n", "At least 3, please.");
   const tables = [M.uncorrected(metric, n, m), M.rankEstimate(metric, n, m),
     M.biasVariance(gamma, metric, n, m)];
   const names = ["uncorrected", "rank estimate", "corrected"];
@@ -231,12 +232,12 @@ const reviewer = (form) => {
   const says = [own, alike].map((c) => `exact HR@${whole(c)} can be anything from ${
     range(c).map((v) => fixed(v)).join(" to ")}`);
   return {
-    sentence: `A sampled HR@${k} of ${value} (${drawn(form)}) is most like an exact HR@${
-      whole(alike)}. Taken for its expectation, it leaves open: ${
+    sentence: `A sampled HR@${k} of ${value} (${drawn(form)}) is an exact HR@${
+      whole(alike)} if all ranks are equally likely. Taken for its expectation, it leaves open: ${
       says.join(", and ")}. The paper’s number was itself random: even more is possible.`,
     plots: [{
       legend: ["lowest", "highest"], at: alike,
-      x: toRank(n, "exact cutoff (dotted: the most alike)"), y: { min: 0, max: 1.02 },
+      x: toRank(n, "exact cutoff (dotted: see above)"), y: { min: 0, max: 1.02 },
       area: [...grid.map((c, i) => [c, ends[i][0]]),
         ...grid.map((c, i) => [c, ends[i][1]]).reverse()],
       lines: [0, 1].map((end) => [end, grid.map((c, i) => [c, ends[i][end]])]),
@@ -336,7 +337,8 @@ function start(figure) {
 
   const refresh = () => {
     let found = { sentence: "", plots: [], tables: [] };
-    form.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
+    const wrong = form.querySelector("[aria-invalid]");
+    for (const name of ["aria-invalid", "aria-describedby"]) wrong?.removeAttribute(name);
     try {
       found = kind(read());
       error.remove();

@@ -107,7 +107,7 @@ const rankEstimate = (metric, n, m) =>
 let problem = {};
 const setUp = (n, m) => {
   if (problem.n === n && problem.m === m) return problem;
-  const matrix = tabulate(m + 1, () => new Float64Array(m + 1)), seen = (p) => p > 1e-18;
+  const matrix = tabulate(m + 1, () => new Float64Array(m + 1)), seen = (p) => p > 1e-70;
   const rows = tabulate(n, (r) => {
     const all = rankDistribution(r + 1, n, m), start = all.findIndex(seen);
     const p = all.slice(start, all.findLastIndex(seen) + 1);
@@ -181,9 +181,8 @@ const hitRateRange = (value, k, cutoff, n, m, replacement = true) => {
 };
 
 return {
-  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric, f1,
-  fromRecommendations, hitRate, hitRateRange, mappedCutoff, mean, meanAndVariance, ndcg,
-  parseItems, precision, rankDistribution, rankEstimate, recall, reciprocalRank, sampledValues,
-  tabulate, uncorrected,
+  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric,
+  fromRecommendations, hitRateRange, mappedCutoff, mean, meanAndVariance, ndcg, parseItems,
+  rankDistribution, rankEstimate, recall, sampledValues, tabulate, uncorrected,
 };
 })();

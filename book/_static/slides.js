@@ -4,6 +4,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!button) return;
   const slides = [...document.querySelectorAll("article > section > section")];
   const status = document.getElementById("slide-status");
+  const presenting = () => document.body.classList.contains("presenting");
   let shown = 0;
 
   function show(index) {
@@ -16,17 +17,22 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function present(on) {
     document.body.classList.toggle("presenting", on);
-    if (on) return show(shown);
+    button.textContent = on ? "End" : "Present";
+    if (on) {
+      button.blur();
+      return show(shown);
+    }
     status.textContent = "";
     slides[shown].scrollIntoView();
     if (document.fullscreenElement) document.exitFullscreen();
     button.focus();
   }
 
-  const steps = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1,
-                  ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
+  // up and down scroll within a slide that is longer than the screen
+  const steps = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
   document.addEventListener("keydown", (event) => {
-    if (!document.body.classList.contains("presenting") || event.ctrlKey || event.metaKey) return;
+    if (!presenting() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " " && event.target.closest("a, button")) return;
     if (event.key in steps) show(shown + steps[event.key]);
     else if (event.key === "Home") show(0);
     else if (event.key === "End") show(slides.length - 1);
@@ -37,9 +43,9 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   // on a touch screen: a tap on the right half goes on, on the left half back
   document.querySelector("article").addEventListener("click", (event) => {
-    if (!document.body.classList.contains("presenting") || event.target.closest("a, button")) return;
+    if (!presenting() || event.target.closest("a, button")) return;
     show(shown + (event.clientX > window.innerWidth / 2 ? 1 : -1));
   });
-  button.addEventListener("click", (event) => { event.stopPropagation(); present(true); });
+  button.addEventListener("click", () => present(!presenting()));
   button.hidden = false;
 });

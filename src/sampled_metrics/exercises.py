@@ -103,7 +103,8 @@ def _rounded(value: float) -> list[str]:
     if not np.isfinite(value):
         return [rounded]
     unit = 10.0 ** (int(rounded.partition("e")[2]) - 2)
-    return [rounded, *(f"{float(rounded) + step:.2e}" for step in (-unit, unit))]
+    steps = (-unit, -unit / 10, unit / 10, unit)  # below a power of ten the unit is a tenth
+    return [rounded, *(f"{float(rounded) + step:.2e}" for step in steps)]
 
 
 def _digest(place: int, text: str) -> str:

@@ -87,7 +87,7 @@ def test_the_text_needs_no_extension(page, kind, unpacked):
 
 @pytest.mark.parametrize("page", WITH_EXERCISES)
 def test_students_get_exercises_without_solutions(page, unpacked, runs):
-    full = "\n".join(texts(unpacked / "book" / f"{page}.md".replace(".md", ".ipynb"), "markdown"))
+    full = "\n".join(texts(unpacked / "book" / f"{page}.ipynb", "markdown"))
     student = unpacked / "book" / f"{page}-student.ipynb"
     text = "\n".join(texts(student, "markdown"))
     exercises = text.count("#### Exercise")

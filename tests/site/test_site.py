@@ -378,7 +378,8 @@ def test_slides_turn(browser, site):
         ("ArrowLeft", titles[0]),
         ("ArrowRight", titles[1]),
         ("PageDown", titles[2]),
-        ("ArrowUp", titles[1]),
+        ("ArrowDown", titles[2]),
+        ("PageUp", titles[1]),
         ("End", titles[-1]),
         (" ", titles[-1]),
         ("Home", titles[0]),
@@ -386,8 +387,12 @@ def test_slides_turn(browser, site):
         if key:
             tab.keyboard.press(key)
         assert [text.removesuffix("#") for text in shown.all_inner_texts()] == [title]
-    assert tab.locator("#slide-status").inner_text().startswith("Slide 1 of")
+    assert tab.get_by_role("status").inner_text().startswith("Slide 1 of")
     tab.keyboard.press("Escape")
+    assert shown.count() == len(titles)
+    tab.get_by_role("button", name="Present").click()
+    assert shown.count() == 1
+    tab.get_by_role("button", name="End").click()
     assert shown.count() == len(titles)
     assert tab.wrong == []
     tab.close()
@@ -402,4 +407,6 @@ def test_slides_hold_no_number_of_their_own(html):
     outputs = {output.get_text() for page in chapters for output in page.select(".cell_output")}
     assert len(slides.find_all("img")) >= 10
     assert {image["src"] for image in slides.find_all("img")} <= images
-    assert {output.get_text() for output in slides.select(".cell_output")} <= outputs
+    shown = {output.get_text() for output in slides.select(".cell_output")}
+    assert len(shown) >= 3
+    assert shown <= outputs
