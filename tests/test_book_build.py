@@ -71,6 +71,11 @@ def test_what_is_executed_again(book):
     code, output, executed = build(book)
     assert (code, executed) == (0, False), "nothing had changed\n" + output
 
+    (book / "book/_static/book.css").write_text("p {}\n", encoding="utf-8")
+    code, output, executed = build(book)
+    assert (code, executed) == (0, False), "its look is not what a page computes\n" + output
+    assert (html / "_static/book.css").read_text("utf-8") == "p {}\n"
+
     changes = {
         "the package": lambda: (book / "src/sampled_metrics/__init__.py").write_text("x = 1\n"),
         "the data": lambda: (book / "book/data/ranks.csv").write_text("rank\n1\n"),
