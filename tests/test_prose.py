@@ -16,7 +16,7 @@ HEADER = re.compile(r"\A---\n.*?^---$", re.M | re.S)
 FENCED = re.compile(
     r"^(?P<fence>`{3,}|\$\$)(?:\{(?P<kind>[\w:-]+)\})?(?P<body>.*?)^(?P=fence)$", re.M | re.S
 )
-CITED = re.compile(r"\{cite:[pt]\}`[^`]*`")
+CITED = re.compile(r"\{cite:[pt]\}`[^`]*`|Krichene and Rendle, 2020")
 NOT_PROSE = re.compile(
     r"\{[a-z:]+\}`[^`]*`"  # roles
     r"|\$[^$]*\$|`[^`]*`"  # formulas and code
@@ -85,9 +85,13 @@ def inputs(page):
 
 
 def typed_numbers(page):
-    """Yield (number, paragraph) for the prose's numbers that nothing on the page backs."""
+    """Yield (number, paragraph) for the numbers in text and captions that nothing here backs.
+
+    Alt texts are not read: they say what one sees in the figure, rounded as one reads it off.
+    """
     known = inputs(page)
-    for paragraph in prose(page).split("\n\n"):
+    captions = re.findall(r'caption: "(.*)"', "\n".join(options for options, _ in cells(page)))
+    for paragraph in [*prose(page).split("\n\n"), *captions]:
         if not CITED.search(paragraph):
             for number in NUMBER.findall(NAMES.sub(" ", NOT_PROSE.sub(" ", paragraph))):
                 if float(number.replace(",", "")) not in known:
