@@ -47,9 +47,12 @@ def runs(unpacked, python):
         target = f"{name.replace('.', '-')}-run.ipynb"
         command = [python, "-m", "jupytext", "--to", "ipynb", "--execute", "-o", target, name]
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run(
-            command, cwd=unpacked / "book", capture_output=True, text=True, env=environment
-        )
+        for _ in range(3):
+            done = subprocess.run(
+                command, cwd=unpacked / "book", capture_output=True, text=True, env=environment
+            )
+            if "Address already in use" not in done.stderr:  # two kernels chose the same port
+                break
         return done, unpacked / "book" / target
 
     with ThreadPoolExecutor(2) as pool:
