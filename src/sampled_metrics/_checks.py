@@ -1,14 +1,17 @@
-"""What a caller can get wrong, said clearly: one place for the checks that every module needs."""
+"""Checks of arguments that several modules need, and the errors they raise."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+T = TypeVar("T")
+RNG = np.random.Generator | np.random.SeedSequence | int | None
 
 LARGEST = 2**53
 """The largest integer up to which a float64 tells every integer from the next."""
@@ -21,6 +24,26 @@ def refuse(name: str, array: NDArray[np.generic], bad: NDArray[np.bool_], rule: 
     raise ValueError(f"{where} is {array[place]}; {name} must be {rule}")
 
 
+def shown(value: object) -> str:
+    """Return how an error message shows a value: in one line of at most 80 characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def as_array(name: str, values: object) -> NDArray[Any]:
+    """Return `values` as an array, or say why they are not one."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(
+            f"{name} is a masked array; remove what is masked, as in {name}.compressed()"
+        )
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{name} is a {type(values).__name__}; {name} must be a plain array")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is ragged; {name} must be one rectangular array") from error
+
+
 def as_integers(
     name: str,
     values: ArrayLike,
@@ -29,19 +52,17 @@ def as_integers(
     high_name: str = "2**53",
 ) -> IntArray:
     """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} is ragged; {name} must be one rectangular array") from error
+    array = as_array(name, values)
     if array.size == 0:
-        return array.astype(np.int64)
+        return np.zeros(array.shape, dtype=np.int64)
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             fractional = ~(np.isfinite(array) & (array == np.floor(array)))
         if fractional.any():
             refuse(name, array, fractional, "whole")
     elif array.dtype.kind not in "iu":
-        raise ValueError(f"{name} has dtype {array.dtype}; {name} must be whole numbers")
+        what = shown(values) if array.dtype.kind == "O" else f"of type {array.dtype}"
+        raise ValueError(f"{name} is {what}; {name} must be whole numbers")
     if (array < low).any():
         refuse(name, array, array < low, f"at least {low}")
     if (too_high := np.broadcast_to(array > high, array.shape)).any():
@@ -53,7 +74,7 @@ def as_integer(name: str, value: object, low: int = 1) -> int:
     """Return `value` as an int, or say why it is not one whole number of at least `low`."""
     array = as_integers(name, value, low)  # type: ignore[arg-type]
     if array.ndim or not array.size:
-        raise ValueError(f"{name} is {value!r}; {name} must be one whole number")
+        raise ValueError(f"{name} is {shown(value)}; {name} must be one whole number")
     return int(array)
 
 
@@ -69,48 +90,122 @@ def one_or_one_each(name: str, values: ArrayLike, shape: tuple[int, ...], low: i
         ) from error
 
 
-def as_generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    """Return a Generator; insist on a seed, so that every draw can be repeated."""
-    if rng is None:
-        raise ValueError("rng is None; rng must be an integer seed or a numpy.random.Generator")
+def as_generator(rng: RNG) -> np.random.Generator:
+    """Return a Generator, as SciPy does: fresh for None, else made from what is given."""
     if isinstance(rng, np.random.Generator):
         return rng
-    return np.random.default_rng(as_integer("rng", rng, low=0))
+    if rng is None or isinstance(rng, np.random.SeedSequence):
+        return np.random.default_rng(rng)
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(int(rng))
+    raise ValueError(
+        f"rng is {shown(rng)}; rng must be None, an integer of 0 or above, a SeedSequence "
+        "or a numpy.random.Generator"
+    )
 
 
 def as_flag(name: str, value: object) -> bool:
-    """Return True or False, and take nothing else for either."""
+    """Return a bool; reject anything else."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is {value!r}; {name} must be True or False")
+        raise ValueError(f"{name} is {shown(value)}; {name} must be True or False")
     return bool(value)
 
 
 def as_number(name: str, value: object, zero: bool = False) -> float:
     """Return `value` as a float, or say why it is not a positive number (or `zero`)."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"{name} is {value!r}; {name} must be a number")
+        raise ValueError(f"{name} is {shown(value)}; {name} must be a number")
     number = float(value)
     if not (0 < number < np.inf or (zero and number == 0)):
         raise ValueError(f"{name} is {value}; {name} must be positive{' or 0' if zero else ''}")
     return number
 
 
+def as_confidence(name: str, value: object, low: float = 0.0) -> float:
+    """Return a probability above 0, at least `low` and below 1, or say why it is none."""
+    number = as_number(name, value)
+    if not low <= number < 1:
+        between = f"at least {low} and below 1" if low else "above 0 and below 1"
+        raise ValueError(f"{name} is {value}; {name} must be {between}")
+    return number
+
+
 def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as one flat array of probabilities that sum to 1."""
-    try:
-        given = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} is ragged; it must be one array of numbers") from error
+    given = as_array(name, values)
     if given.dtype.kind not in "fiu":
-        raise ValueError(f"{name} has dtype {given.dtype}; it must be one array of numbers")
+        raise ValueError(f"{name} is {shown(values)}; {name} must be one array of numbers")
     if given.ndim != 1:
-        raise ValueError(f"{name} has shape {given.shape}; it must be one flat array")
+        raise ValueError(f"{name} has shape {given.shape}; {name} must be one flat array")
     p: FloatArray = given.astype(np.float64)
     if (bad := ~(p >= 0)).any():
         refuse(name, p, bad, "0 or above")
     if not abs(p.sum() - 1) < 1e-6:
-        raise ValueError(f"{name} sums to {p.sum()}; it must sum to 1")
+        raise ValueError(f"{name} sums to {p.sum()}; {name} must sum to 1")
     return p
+
+
+def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Say which names are allowed if `value` is none of them."""
+    if not isinstance(value, str) or value not in choices:
+        allowed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} is {shown(value)}; {name} must be one of {allowed}")
+
+
+def as_kind(name: str, value: object, kind: type[T], example: str) -> T:
+    """Return `value` if it is an instance of a class; else show what would be one."""
+    if not isinstance(value, kind):
+        called = isinstance(value, type) and issubclass(value, kind)
+        hint = f"; call the class, as in {example}" if called else f", such as {example}"
+        an = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ValueError(f"{name} is {shown(value)}; {name} must be {an} {kind.__name__}{hint}")
+    return value
+
+
+def as_list(name: str, values: object, kind: type[T], example: str) -> list[T]:
+    """Return a list of instances of a class, not empty; `example` shows one of them."""
+    if isinstance(values, str | Mapping | kind) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} is {shown(values)}; {name} must be a list, such as [{example}]")
+    given = list(values)
+    if not given:
+        raise ValueError(f"{name} is empty; {name} must be a list, such as [{example}]")
+    return [as_kind(f"{name}[{i}]", value, kind, example) for i, value in enumerate(given)]
+
+
+def as_named(name: str, values: object, example: str) -> dict[str, Any]:
+    """Return a dict by name, not empty; `example` shows one."""
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(f"{name} is {shown(values)}; {name} must be a dict, such as {example}")
+    for key in values:
+        if not isinstance(key, str):
+            raise ValueError(f"{name} has the key {shown(key)}; its keys must be names")
+    return dict(values)
+
+
+def index_of(value: object) -> Any:
+    """Return the index that a Series or DataFrame carries, or None."""
+    index = getattr(value, "index", None)
+    return None if callable(index) or not hasattr(value, "to_numpy") else index
+
+
+def same_index(**values: object) -> None:
+    """Refuse two arguments whose entries carry different labels: they would be paired wrongly."""
+    labelled = [(name, index_of(v)) for name, v in values.items() if index_of(v) is not None]
+    for (first, one), (second, other) in zip(labelled[:-1], labelled[1:], strict=True):
+        if not one.equals(other):
+            raise ValueError(
+                f"{first} and {second} have different indexes; align them, as in "
+                f"{second} = {second}.reindex({first}.index), or pass arrays in the same order"
+            )
+
+
+def no_index(name: str, value: object) -> None:
+    """Refuse labels that nothing later on could be compared with."""
+    if index_of(value) is not None:
+        raise ValueError(
+            f"{name} is a {type(value).__name__} with an index; pass {name}.to_numpy() in the "
+            "order of the ranks"
+        )
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -118,9 +213,3 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Say which names are allowed if `value` is none of them."""
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; {name} must be one of {', '.join(choices)}")

@@ -1,90 +1,173 @@
 """From the sampled rank to an estimate of the exact metric.
 
-An estimator is fitted once for a metric, a number of items and a number of samples.
-What comes out is a table: one estimate for each sampled rank 1, ..., m + 1.
+An estimator is fitted once to a metric under a draw. The result is a table: one estimate for each
+sampled rank 1, ..., m + 1. Where instances have different numbers of items, each number has a
+table of its own.
 
 With several relevant items a metric is a sum of one term for each, and the term of the j-th best of
-q looks at its rank alone. Counted among the irrelevant items, this is the rank of one relevant item
-among n - q + 1, so that each term is a metric of one relevant item and has a table of its own.
+q depends on its rank alone. Counted among the irrelevant items, this is the rank of one relevant
+item among n - q + 1, so each term is a metric of one relevant item and has a table of its own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.linalg import qr, solve, svd
-from scipy.optimize import nnls
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import (
     FloatArray,
     IntArray,
-    as_choice,
-    as_flag,
     as_integer,
     as_integers,
-    as_number,
+    as_kind,
     as_probabilities,
     read_only,
     refuse,
 )
-from sampled_metrics._quadrature import rank_grid
-from sampled_metrics.metrics import Metric
-from sampled_metrics.ranking import Ranks
-from sampled_metrics.sampling import (
-    as_draw,
-    as_draw_of_several,
-    blocks,
-    by_count,
-    chain_distribution,
-    check_ranked,
-    distribution,
-    expected_sum,
-    expected_value,
-    gain_weights,
-    sampled_values,
-    term_values,
-)
+from sampled_metrics._distribution import chain_probabilities
+from sampled_metrics._terms import by_count, relevance_weights
+from sampled_metrics.metric import Metric
+from sampled_metrics.problem import Problem
+from sampled_metrics.ranks import Ranks, check_all_ranked
+from sampled_metrics.sampling import Draw, blocks, expect_terms
+from sampled_metrics.ties import TiedRanks, one_instance_each
 
-__all__ = [
-    "BiasVariance",
-    "ConstrainedLeastSquares",
-    "CorrectedMetric",
-    "Estimator",
-    "LeastSquares",
-    "RankEstimate",
-    "Uncorrected",
-]
+__all__ = ["CorrectedMetric", "Estimator"]
 
 
-@dataclass(frozen=True, eq=False)
+class Estimator(ABC):
+    """A way to turn sampled ranks into estimates of a metric.
+
+    To write an estimator of your own, derive a frozen dataclass (``eq=False``) from this class,
+    with its parameters as fields and one method, `solve`. Everything in this package then works
+    with it.
+
+    Examples
+    --------
+    Estimates of a metric between 0 and 1 may lie outside. Clipped, they are nearer, and biased:
+
+    >>> from dataclasses import dataclass
+    >>> from sampled_metrics import BiasVariance, Draw, Recall
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Clipped(Estimator):
+    ...     gamma: float
+    ...
+    ...     def solve(self, problem):
+    ...         return BiasVariance(self.gamma).solve(problem).clip(0, 1)
+    >>> Clipped(gamma=0.1).fit(Recall(k=10), Draw(10, n_items=1000)).values[:3].round(4)
+    array([0.2465, 0.    , 0.    ])
+    """
+
+    prior: FloatArray | None = None
+
+    def fit(self, metric: Metric, draw: Draw) -> CorrectedMetric:
+        """Tabulate the estimate of a metric for each sampled rank.
+
+        Parameters
+        ----------
+        metric : Metric
+            The metric to estimate, such as ``Recall(k=10)``.
+        draw : Draw
+            The draw, with its `n_items`: one number, or one for each instance that is evaluated.
+
+        Returns
+        -------
+        CorrectedMetric
+            The table of ``n_samples + 1`` estimates, or one for each number of items.
+
+        Raises
+        ------
+        ValueError
+            If `metric` or `draw` is none, the draw does not know `n_items`, the estimator's prior
+            is not for this number of ranks, or, for an estimator that averages over ranks, none
+            of the ranks leads to some sampled rank.
+
+        Notes
+        -----
+        For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
+        uniform over its ranks among the irrelevant items.
+
+        Averages over ranks are sums over a grid of a few hundred of them. They are exact up to
+        rounding for a metric that is smooth in the rank up to its cutoff `k`.
+        """
+        as_kind("metric", metric, Metric, "Recall(k=10)")
+        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+        if draw.n_items is None:
+            raise ValueError(
+                "draw.n_items is None; a fit needs the number of items: "
+                f"Draw({draw.n_samples}, n_items)"
+            )
+        return CorrectedMetric(metric, draw, self)
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> FloatArray:
+        """Compute the estimate for each sampled rank.
+
+        Parameters
+        ----------
+        problem : Problem
+            A metric under a draw from one number of items.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples + 1,)
+        """
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one is of the same kind and has the same parameters."""
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        """Hash the kind: parameters may be arrays."""
+        return hash(type(self))
+
+
+def as_prior(prior: ArrayLike | None) -> FloatArray | None:
+    """Return a prior that cannot be changed."""
+    return None if prior is None else read_only(as_probabilities("prior", prior))
+
+
 class CorrectedMetric:
     """An estimate of a metric for each sampled rank; call it on sampled ranks.
 
-    Parameters
+    `Estimator.fit` makes one.
+
+    Attributes
     ----------
-    values : ndarray of float64, shape (n_samples + 1,)
-        Estimate for the sampled ranks 1, ..., ``n_samples + 1``.
     metric : Metric
         The metric that is estimated.
-    n_items : int
-        Number of items for which it was fitted.
-    replacement : bool
-        Whether it was fitted for samples with replacement.
-    estimator : Estimator, optional
-        What fits the tables for several relevant items, when they are first needed.
+    draw : Draw
+        The draw for which it was fitted.
+    estimator : Estimator
+        What it was fitted with.
     """
 
-    values: FloatArray
-    metric: Metric
-    n_items: int
-    replacement: bool = True
-    estimator: Estimator | None = None
-    _tables: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:
+        self.metric, self.draw, self.estimator = metric, draw, estimator
+        self._tables: dict[tuple[int, int], FloatArray] = {}
+        for n in np.unique(np.asarray(draw.n_items)):
+            self._terms(1, int(n))
+
+    @property
+    def values(self) -> FloatArray:
+        """Estimates for the sampled ranks 1, ..., ``n_samples + 1``.
+
+        The shape is (n_samples + 1,), or (n_instances, n_samples + 1) if the draw has a number of
+        items for each instance.
+        """
+        if np.ndim(self.draw.n_items) == 0:
+            return self._terms(1, self._one_number())[0]
+        n, which = np.unique(np.asarray(self.draw.n_items), return_inverse=True)
+        tables = np.stack([self._terms(1, int(size))[0] for size in n])
+        return tables[which.reshape(np.shape(self.draw.n_items))]
 
     def terms(self, n_relevant: int) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
@@ -95,60 +178,71 @@ class CorrectedMetric:
         Parameters
         ----------
         n_relevant : int
-            Number of relevant items q, at least 1; at least one of `n_items` is irrelevant,
-            without replacement as many as are drawn.
+            Number of relevant items q, at least 1; at least one item is irrelevant, without
+            replacement as many as are drawn.
 
         Returns
         -------
         ndarray of float64, shape (n_relevant, n_samples + 1)
             Row j - 1, column h: what the j-th best relevant item adds to the estimate if h sampled
-            items stand above it. With one relevant item, the row is `values`.
+            items are above it. With one relevant item, the row is `values`.
 
         Raises
         ------
         ValueError
-            If too few items are irrelevant; if several are relevant, and this was fitted with a
-            prior, which is one for one relevant item, or the metric is no sum over them.
+            If too few items are irrelevant; if several are relevant, and the estimator has a
+            prior, which is one for one relevant item, or the metric is no sum over them; if the
+            draw has a number of items for each instance.
 
         Examples
         --------
-        >>> from sampled_metrics import Recall
-        >>> Uncorrected().fit(Recall(k=2), n_items=100, n_samples=3).terms(2)
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> Uncorrected().fit(Recall(k=2), Draw(3, n_items=100)).terms(2)
         array([[0.5, 0.5, 0. , 0. ],
                [0.5, 0. , 0. , 0. ]])
         """
-        q, m = as_integer("n_relevant", n_relevant), len(self.values) - 1
-        if q not in self._tables:
-            self._tables[q] = read_only(self.values[None] if q == 1 else self._fit(q, m))
-        return self._tables[q]
+        return self._terms(as_integer("n_relevant", n_relevant), self._one_number())
 
-    def _fit(self, q: int, m: int) -> FloatArray:
-        n = self.n_items - q + 1
-        if n < (2 if self.replacement else m + 1):
+    def _one_number(self) -> int:
+        if np.ndim(self.draw.n_items) != 0:
             raise ValueError(
-                f"n_relevant is {q}; of {self.n_items} items, "
-                f"{'one' if self.replacement else m} or more must be irrelevant"
+                "n_items of the draw is one per instance; fit one number for its terms"
             )
-        if self.estimator is None:
-            raise ValueError(
-                f"n_relevant is {q}; what is fitted with a prior is for one relevant item"
-            )
-        table = np.zeros((q, m + 1))
-        for j, row in enumerate(table, start=1):
-            k = None if self.metric.k is None else self.metric.k - j + 1
-            if k is None or k > 0:
-                term = _Term(k, self.metric, j, q)
-                row[:] = self.estimator.fit(term, n, m, self.replacement).values
-        return table
+        return int(self.draw.n_items)  # type: ignore[arg-type]
 
-    def __call__(self, sampled_ranks: Ranks | ArrayLike) -> FloatArray:
+    def _terms(self, q: int, n_items: int) -> FloatArray:
+        """Return the table for q relevant among `n_items`, shape (q, n_samples + 1)."""
+        if (q, n_items) not in self._tables:
+            n, m, k = n_items - q + 1, self.draw.n_samples, self.metric.k
+            if n < (2 if self.draw.replacement else m + 1):
+                raise ValueError(
+                    f"n_relevant is {q}; of {n_items} items, "
+                    f"{'one' if self.draw.replacement else m} or more must be irrelevant"
+                )
+            prior = self.estimator.prior
+            if prior is not None and q > 1:
+                raise ValueError(f"n_relevant is {q}; the estimator's prior is for 1 relevant item")
+            if prior is not None and prior.shape != (n,):
+                raise ValueError(
+                    f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
+                )
+            table = np.zeros((q, m + 1))
+            for j in range(1, q + 1 if k is None else min(q, k) + 1):
+                problem = Problem(self.metric, n, m, self.draw.replacement, prior, j, q)
+                table[j - 1] = self.estimator.solve(problem)
+            self._tables[q, n_items] = read_only(table)
+        return self._tables[q, n_items]
+
+    def __call__(self, sampled_ranks: Ranks | TiedRanks | ArrayLike) -> FloatArray:
         """Look up the estimate of each sampled rank, or of several together.
 
         Parameters
         ----------
-        sampled_ranks : Ranks or array_like of int
+        sampled_ranks : Ranks, TiedRanks or array_like of int
             Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
-            entry. For an instance with q relevant items, up to ``n_samples + q``.
+            entry. For an instance with q relevant items, up to ``n_samples + q``. The estimate of
+            a `TiedRanks` is its mean over all ways to break the ties. Where the draw has a number
+            of items for each instance, the last axis has one entry per instance.
 
         Returns
         -------
@@ -158,37 +252,58 @@ class CorrectedMetric:
         Raises
         ------
         ValueError
-            If a sampled rank is out of range, a relevant item has none, or as `terms`.
+            If a sampled rank is out of range, a relevant item has none, the instances are not
+            those of the draw, or as `terms`.
         """
-        if not isinstance(sampled_ranks, Ranks):
-            rows = as_integers("sampled_ranks", sampled_ranks, 1, len(self.values), "n_samples + 1")
-            return self.values[rows - 1]
-        check_ranked("sampled_ranks", sampled_ranks)
+        if isinstance(sampled_ranks, Ranks):
+            return self._of_several(sampled_ranks)
+        m = self.draw.n_samples
+        if isinstance(sampled_ranks, TiedRanks):
+            one_instance_each("sampled_ranks", sampled_ranks)
+            if (bad := sampled_ranks.n_items != m + 1).any():
+                refuse(
+                    "sampled_ranks.n_items", sampled_ranks.n_items, bad, f"n_samples + 1, {m + 1}"
+                )
+            first = sampled_ranks.best - 1
+            sums = np.pad(
+                np.cumsum(self.values, axis=-1), [(0, 0)] * (self.values.ndim - 1) + [(1, 0)]
+            )
+            last = first + sampled_ranks.n_tied + 1
+            of_all: FloatArray = _look_up(sums, last) - _look_up(sums, first)
+            return of_all / (sampled_ranks.n_tied + 1)
+        ranks = as_integers("sampled_ranks", sampled_ranks, 1, m + 1, f"n_samples + 1, {m + 1}")
+        return _look_up(self.values, ranks - 1)
+
+    def _of_several(self, sampled_ranks: Ranks) -> FloatArray:
+        check_all_ranked("sampled_ranks", sampled_ranks)
         above = sampled_ranks.values - sampled_ranks.order
-        if (bad := above >= len(self.values)).any():
+        if (bad := above > self.draw.n_samples).any():
             refuse("sampled_ranks.values", sampled_ranks.values, bad, "at most n_samples + q")
-        weight = gain_weights(self.metric, sampled_ranks)
+        weight = relevance_weights(self.metric, sampled_ranks)
         estimate = np.full(len(sampled_ranks), np.nan)
-        for q, x, at in by_count(sampled_ranks):
-            estimate[x] = (weight[at] * self.terms(q)[np.arange(q), above[at]]).sum(axis=1)
+        for q, n, x, at in by_count(sampled_ranks, self._items_each(len(sampled_ranks))):
+            estimate[x] = (weight[at] * self._terms(q, n)[np.arange(q), above[at]]).sum(axis=1)
         return estimate
 
+    def _items_each(self, length: int) -> IntArray:
+        """Return the number of items for which each instance's table was fitted."""
+        n = np.asarray(self.draw.n_items)
+        if n.ndim and n.shape != (length,):
+            raise ValueError(f"the draw is for {n.size} instances; there are {length}")
+        return np.broadcast_to(n, (length,))
+
     def expectation(
-        self,
-        ranks: Ranks | ArrayLike,
-        n_items: ArrayLike | None = None,
-        replacement: bool | None = None,
+        self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
     ) -> FloatArray:
         """Compute the expected estimate at exact ranks.
 
         Parameters
         ----------
-        ranks : Ranks or array_like of int
+        ranks : Ranks, TiedRanks or array_like of int
             Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
-        n_items : int or array_like of int, optional
-            Number of items that are really ranked, if not the number fitted for.
-        replacement : bool, optional
-            Whether the samples are really drawn with replacement, if not as fitted for.
+            For a `TiedRanks`, it is the expectation over the ways to break ties, too.
+        draw : Draw, optional
+            The draw as it is really made, if not the one fitted for; of as many samples.
 
         Returns
         -------
@@ -198,31 +313,30 @@ class CorrectedMetric:
         Raises
         ------
         ValueError
-            As `sampled_metrics.expected_metric` and `terms`.
+            As `Draw.expect` and `terms`; if `draw` has another number of samples.
 
         Examples
         --------
-        >>> from sampled_metrics import Recall
-        >>> fitted = Uncorrected().fit(Recall(k=10), n_items=10_000, n_samples=99)
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
         >>> fitted.expectation([100, 1000]).round(3)
         array([1.   , 0.466])
         """
+        real = self._real(draw)
         if isinstance(ranks, Ranks):
-            n, drawn_twice = self._draw(ranks, n_items, replacement)
-            return expected_sum(self.terms, self.metric, ranks, n, drawn_twice)
-        return self._expect(self.values, ranks, n_items, replacement)
+            if np.ndim(self.draw.n_items) == 0:
+                n = self._one_number()
+                return expect_terms(real, ranks, self.metric, lambda q, _: self._terms(q, n))
+            self._items_each(len(ranks))
+            return expect_terms(real, ranks, self.metric, self._terms, by_items=True)
+        return self._expect(ranks, real, lambda table: table)
 
-    def bias(
-        self,
-        ranks: Ranks | ArrayLike,
-        n_items: ArrayLike | None = None,
-        replacement: bool | None = None,
-    ) -> FloatArray:
-        """Compute the expected estimate at exact ranks, less the exact metric.
+    def bias(self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None) -> FloatArray:
+        """Compute the expected estimate at exact ranks, minus the exact metric.
 
         Parameters
         ----------
-        ranks, n_items, replacement
+        ranks, draw
             As in `expectation`.
 
         Returns
@@ -236,31 +350,28 @@ class CorrectedMetric:
 
         Examples
         --------
-        >>> from sampled_metrics import Recall
-        >>> fitted = Uncorrected().fit(Recall(k=10), n_items=10_000, n_samples=99)
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
         >>> fitted.bias([100, 1000]).round(3)
         array([1.   , 0.466])
         """
-        exact = self.metric(ranks, self.n_items if n_items is None else n_items)
-        return self.expectation(ranks, n_items, replacement) - exact
+        exact = self.metric(ranks, self._real(draw).n_items)
+        return self.expectation(ranks, draw) - exact
 
     def variance(
-        self,
-        ranks: Ranks | ArrayLike,
-        n_items: ArrayLike | None = None,
-        replacement: bool | None = None,
+        self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
     ) -> FloatArray:
         r"""Compute the variance of the estimate at exact ranks, over all samples.
 
         With several relevant items it takes into account that their sampled ranks depend on each
-        other: given how many sampled items stand above one of them, those between it and the next
-        are again a sample of the items that are left. In time, it is
-        :math:`O(q m^2)` for an instance with q relevant items.
+        other: given how many sampled items are above one of them, those between it and the next
+        are again a sample of the items that are left. The time is :math:`O(q m^2)` for an instance
+        with q relevant items.
 
         Parameters
         ----------
-        ranks, n_items, replacement
-            As in `expectation`.
+        ranks, draw
+            As in `expectation`; for a `TiedRanks`, breaking ties at random adds to the variance.
 
         Returns
         -------
@@ -273,388 +384,77 @@ class CorrectedMetric:
 
         Examples
         --------
-        >>> from sampled_metrics import Recall
-        >>> fitted = Uncorrected().fit(Recall(k=10), n_items=10_000, n_samples=99)
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
         >>> fitted.variance([1, 1000]).round(3)
         array([0.   , 0.249])
         """
+        real = self._real(draw)
         if isinstance(ranks, Ranks):
-            return self._joint_variance(ranks, *self._draw(ranks, n_items, replacement))
-        mean = self._expect(self.values, ranks, n_items, replacement)
-        square = self._expect(self.values**2, ranks, n_items, replacement)
-        return np.maximum(square - mean**2, 0.0)
+            return self._joint_variance(ranks, real)
+        both = self._expect(ranks, real, lambda table: np.stack([table, table**2], axis=1))
+        variance: FloatArray = both[..., 1] - both[..., 0] ** 2
+        return np.maximum(variance, 0.0)
 
-    def _joint_variance(self, ranks: Ranks, n: IntArray, replacement: bool) -> FloatArray:
-        m = len(self.values) - 1
-        above, weight = ranks.values - ranks.order, gain_weights(self.metric, ranks)
+    def _joint_variance(self, ranks: Ranks, draw: Draw) -> FloatArray:
+        m, n = draw.n_samples, draw.items_of(ranks)
+        above, weight = ranks.values - ranks.order, relevance_weights(self.metric, ranks)
         variance = np.full(len(ranks), np.nan)
-        for q, x, at in by_count(ranks):
+        for q, fitted, x, at in by_count(ranks, self._items_each(len(ranks))):
+            terms = self._terms(q, fitted)
             for block in blocks(len(x), (m + 1) ** 2):
                 passed = np.pad(above[at[block]], ((0, 0), (1, 0)))  # column j: above the j-th
                 behind = (n[x[block]] - q)[:, None] - passed
                 # First and second moment of the terms behind the j-th, given H_j = 0, ..., m.
                 mean, square = np.zeros((2, len(passed), m + 1))
                 for j in reversed(range(q)):
-                    term = weight[at[block, j], None] * self.terms(q)[j]
+                    term = weight[at[block, j], None] * terms[j]
                     both = np.stack([term + mean, term**2 + 2 * term * mean + square], axis=-1)
                     between = passed[:, j + 1] - passed[:, j]
-                    p = chain_distribution(between, behind[:, j + 1], m, replacement)
+                    p = chain_probabilities(between, behind[:, j + 1], m, draw.replacement)
                     mean, square = np.moveaxis(p @ both, -1, 0)
                 variance[x[block]] = np.maximum(square[:, 0] - mean[:, 0] ** 2, 0.0)
         return variance
 
-    def _draw(
-        self, ranks: Ranks, n_items: ArrayLike | None, replacement: bool | None
-    ) -> tuple[IntArray, bool]:
-        """Return what is really drawn: items of each instance, whether with replacement."""
-        n = self.n_items if n_items is None else n_items
-        drawn_twice = self.replacement if replacement is None else replacement
-        return as_draw_of_several(ranks, n, len(self.values) - 1, drawn_twice)[0], drawn_twice
+    def _real(self, draw: Draw | None) -> Draw:
+        """Return the draw as it is really made."""
+        if draw is None:
+            return self.draw
+        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+        if draw.n_samples != self.draw.n_samples:
+            raise ValueError(
+                f"draw.n_samples is {draw.n_samples}; it was fitted for {self.draw.n_samples}"
+            )
+        return draw
 
     def _expect(
         self,
-        values: FloatArray,
-        ranks: ArrayLike,
-        n_items: ArrayLike | None,
-        replacement: bool | None,
+        ranks: TiedRanks | ArrayLike,
+        draw: Draw,
+        columns: Callable[[FloatArray], FloatArray],
     ) -> FloatArray:
-        n = self.n_items if n_items is None else n_items
-        return expected_value(
-            values, ranks, n, self.replacement if replacement is None else replacement
-        )
-
-
-class Estimator(ABC):
-    """A way to turn sampled ranks into estimates of a metric."""
-
-    def fit(
-        self,
-        metric: Metric,
-        n_items: int,
-        n_samples: int,
-        replacement: bool = True,
-        prior: ArrayLike | None = None,
-    ) -> CorrectedMetric:
-        """Tabulate the estimate of `metric` for each sampled rank.
-
-        Parameters
-        ----------
-        metric : Metric
-            The metric to estimate, such as ``Recall(k=10)``.
-        n_items : int
-            Number of ranked items n, at least 2.
-        n_samples : int
-            Number of drawn items m, at least 1; without replacement at most ``n_items - 1``.
-        replacement : bool
-            Whether one item may be drawn twice.
-        prior : array_like of float, shape (n_items,), optional
-            Probability of each exact rank, for the estimators that average over ranks; uniform by
-            default.
-
-        Returns
-        -------
-        CorrectedMetric
-            The table of ``n_samples + 1`` estimates.
-
-        Raises
-        ------
-        ValueError
-            If `n_items` is below 2, `n_samples` below 1 or too large, or `prior` is not a
-            probability for each rank; for an estimator that averages over ranks, if none of the
-            ranks leads to some sampled rank.
-
-        Notes
-        -----
-        For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
-        uniform over its ranks among the irrelevant items.
-
-        Without a prior, averages over ranks are sums over a grid of a few hundred of them. They
-        are exact up to rounding for a metric that is smooth in the rank up to its cutoff `k` and 0
-        beyond, as all metrics of this package are; for another, pass a uniform `prior`.
-        """
-        n = as_integer("n_items", n_items, low=2)
-        _, _, m = as_draw(1, n, n_samples, replacement)
-        p = None if prior is None else _as_prior(prior, n)
-        return CorrectedMetric(
-            read_only(self._values(metric, n, m, replacement, p)),
-            metric,
-            n,
-            replacement,
-            self if prior is None else None,
-        )
-
-    @abstractmethod
-    def _values(
-        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-    ) -> FloatArray:
-        """Return the m + 1 estimates."""
-
-
-@dataclass(frozen=True)
-class _Term(Metric):
-    """What the j-th best of q relevant items adds to a metric, by its rank among the irrelevant."""
-
-    _symbol: ClassVar[str] = "term"
-    k: int | None
-    metric: Metric
-    j: int
-    q: int
-
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        assert n is not None
-        each = term_values(self.metric, rows.values, self.q, int(n[0]) + self.q - 1)
-        gain: FloatArray = each[self.j - 1]
-        return gain
-
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> int:
-        return 1
-
-
-def _as_prior(prior: ArrayLike, n: int) -> FloatArray:
-    p = as_probabilities("prior", prior)
-    if p.shape != (n,):
-        raise ValueError(f"prior has shape {p.shape}; it must have one entry per rank, ({n},)")
-    return p
-
-
-@dataclass(frozen=True)
-class Uncorrected(Estimator):
-    r"""The metric of the sampled rank as it is: :math:`\hat M(\tilde r) = M(\tilde r)`.
-
-    This is what a sampled evaluation reports by default (Krichene & Rendle 2020, Section 4).
-
-    Examples
-    --------
-    >>> from sampled_metrics import Recall
-    >>> Uncorrected().fit(Recall(k=1), n_items=1000, n_samples=3).values
-    array([1., 0., 0., 0.])
-    """
-
-    def _values(
-        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-    ) -> FloatArray:
-        return sampled_values(metric, m)
-
-
-@dataclass(frozen=True)
-class RankEstimate(Estimator):
-    r"""The metric of the scaled-up rank.
-
-    .. math:: \hat M(\tilde r) = M\left(1 + \frac{(n - 1)(\tilde r - 1)}{d}\right)
-
-    Equation 20 of Krichene & Rendle (2020), where :math:`d = m` makes the estimate of the rank
-    unbiased; the numbers printed there come from :math:`d = m + 1`.
-
-    Parameters
-    ----------
-    divisor : {"m", "m+1"}
-        What divides: the number of drawn items, or that plus one.
-    interpolation : {"floor", "linear"}
-        The metric between two ranks: that of the better one, as in the paper's experiments, or on
-        a straight line.
-
-    Examples
-    --------
-    >>> from sampled_metrics import Recall
-    >>> RankEstimate().fit(Recall(k=10), n_items=28, n_samples=9).values
-    array([1., 1., 1., 1., 0., 0., 0., 0., 0., 0.])
-    """
-
-    divisor: str = "m"
-    interpolation: str = "floor"
-
-    def __post_init__(self) -> None:
-        as_choice("divisor", self.divisor, ("m", "m+1"))
-        as_choice("interpolation", self.interpolation, ("floor", "linear"))
-
-    def _values(
-        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-    ) -> FloatArray:
-        d = m if self.divisor == "m" else m + 1
-        steps = [divmod((n - 1) * i, d) for i in range(m + 1)]  # Python's integers do not overflow
-        better = metric([1 + whole for whole, _ in steps], n_items=n)
-        if self.interpolation == "floor":
-            return better
-        worse = metric([min(2 + whole, n) for whole, _ in steps], n_items=n)
-        share = np.array([part / d for _, part in steps])
-        return (1 - share) * better + share * worse
-
-
-@dataclass(frozen=True)
-class BiasVariance(Estimator):
-    r"""The least average of squared bias and `gamma` times variance.
-
-    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r) \left(
-              (E[\hat M(\tilde r) \mid r] - M(r))^2
-              + \gamma \operatorname{Var}[\hat M(\tilde r) \mid r] \right)
-
-    Equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` it is the mean of the
-    metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is `LeastSquares`.
-
-    With a uniform prior the time to fit does not depend on n beyond its logarithm.
-
-    Parameters
-    ----------
-    gamma : float
-        Weight of the variance, in [0, 1].
-
-    Examples
-    --------
-    >>> from sampled_metrics import Recall
-    >>> fitted = BiasVariance(gamma=1).fit(Recall(k=10), n_items=1000, n_samples=10)
-    >>> fitted.values[:3].round(4)
-    array([1.047e-01, 4.700e-03, 1.000e-04])
-    """
-
-    gamma: float
-
-    def __post_init__(self) -> None:
-        if as_number("gamma", self.gamma, zero=True) > 1:
-            raise ValueError(f"gamma is {self.gamma}; gamma must be at most 1")
-
-    def _values(
-        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-    ) -> FloatArray:
-        if self.gamma < 1e-4:
-            return _by_svd(metric, n, m, replacement, prior, self.gamma)
-        # Equation 25 divided by c: what is left are conditional probabilities, so that estimates
-        # of sampled ranks that hardly ever occur are as accurate as the others.
-        matrix, target = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
-        for weights, p, exact in _problem(metric, n, m, replacement, prior):
-            matrix += (weights[:, None] * p).T @ p
-            target += (weights * exact) @ p
-        share = matrix.sum(axis=1)
-        _check_possible(share)
-        matrix *= (1 - self.gamma) / share[:, None]
-        matrix[np.diag_indices(m + 1)] += self.gamma
-        return solve(matrix, target / share)
-
-
-@dataclass(frozen=True)
-class LeastSquares(Estimator):
-    r"""The least average squared bias, at any variance.
-
-    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r)
-              (E[\hat M(\tilde r) \mid r] - M(r))^2
-
-    Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that with
-    more than a few dozen samples double precision does not hold its solution: what singular values
-    below rounding would add is left out, and the bias is somewhat larger than the least there is.
-    The estimates are huge, of both signs, and of use as a lesson only.
-
-    Examples
-    --------
-    >>> from sampled_metrics import Recall
-    >>> LeastSquares().fit(Recall(k=10), n_items=1000, n_samples=3).values.round(2)
-    array([ 0.15, -0.23,  0.15, -0.04])
-    """
-
-    def _values(
-        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-    ) -> FloatArray:
-        return _by_svd(metric, n, m, replacement, prior, gamma=0)
-
-
-@dataclass(frozen=True)
-class ConstrainedLeastSquares(Estimator):
-    r"""The least average squared bias of estimates that do not rise with the sampled rank.
-
-    .. math:: \hat M = \operatorname{argmin}_{\hat M(1) \ge \dots \ge \hat M(m + 1)}
-              \sum_{r=1}^n p(r) (E[\hat M(\tilde r) \mid r] - M(r))^2
-
-    Section 5.2 of Krichene & Rendle (2020). The differences of neighbors are the unknowns of a
-    non-negative least squares problem; it is no isotonic regression, which has a diagonal matrix.
-
-    Parameters
-    ----------
-    non_negative : bool
-        Whether the estimates must not fall below 0 either; the numbers printed in the paper come
-        from this.
-
-    Examples
-    --------
-    >>> from sampled_metrics import Recall
-    >>> fitted = ConstrainedLeastSquares().fit(Recall(k=10), n_items=1000, n_samples=10)
-    >>> fitted.values[:3].round(4)
-    array([0.1989, 0.    , 0.    ])
-    """
-
-    non_negative: bool = True
-
-    def __post_init__(self) -> None:
-        as_flag("non_negative", self.non_negative)
-
-    def _values(
-        self, metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-    ) -> FloatArray:
-        factor, target, _ = _triangle(metric, n, m, replacement, prior)
-        steps = np.cumsum(factor, axis=1)  # column i: all estimates up to sampled rank i rise by 1
-        if not self.non_negative:
-            steps = np.column_stack([steps, -steps[:, -1]])
-        drops, _ = nnls(steps, target)
-        if not self.non_negative:
-            drops = np.append(drops[:-2], drops[-2] - drops[-1])
-        return np.cumsum(drops[::-1])[::-1]
-
-
-def _problem(
-    metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Yield weights p(r), probabilities P(i | r) and metric M(r), for a block of ranks at a time.
-
-    Weighted sums over all blocks are those over all ranks.
-    """
-    ranks: Any  # of a grid they are no whole numbers
-    if prior is None:
-        ranks, weights = rank_grid(n, m, replacement, metric.k)
-    else:
-        ranks, weights = np.flatnonzero(prior) + 1, prior[prior > 0]
-    for block in blocks(len(ranks), m + 1):
-        p = distribution(ranks[block], n, m, replacement)
-        one_each = np.ones(len(p), dtype=np.int64)
-        rows = Ranks(ranks[block], np.arange(len(p) + 1), one_each)
-        yield weights[block], p, metric(rows, n_items=n)
-
-
-def _triangle(
-    metric: Metric, n: int, m: int, replacement: bool, prior: FloatArray | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the problem of equation 21 in few rows, and the probability of each sampled rank.
-
-    Of A and b in equation 23 what matters is the triangle of their QR factorization, shapes
-    (m + 1, m + 1) and (m + 1,). A'A, whose condition number is the square of A's, is not formed.
-    """
-    triangle: FloatArray = np.empty((0, m + 2))
-    share = np.zeros(m + 1)
-    for weights, p, exact in _problem(metric, n, m, replacement, prior):
-        rows = np.sqrt(weights)[:, None] * np.column_stack([p, exact])
-        triangle = qr(np.vstack([triangle, rows]), mode="r")[0][: m + 2]
-        share += weights @ p
-    _check_possible(share)
-    return triangle[: m + 1, :-1], triangle[: m + 1, -1], share
-
-
-def _by_svd(
-    metric: Metric,
-    n: int,
-    m: int,
-    replacement: bool,
-    prior: FloatArray | None,
-    gamma: float,
-) -> FloatArray:
-    """Solve equation 25 from the triangle, for a gamma too small for A'A."""
-    factor, target, share = _triangle(metric, n, m, replacement, prior)
-    # With equation 25 scaled so that diag(c) is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
-    scale = 1 / np.sqrt(share)
-    u, s, vt = svd(factor * scale, full_matrices=False)
-    seen = s > s[0] * (m + 1) * np.finfo(float).eps  # the others are rounding errors
-    gain = np.where(seen, s, 0) / np.where(seen, (1 - gamma) * s**2 + gamma, 1)
-    return scale * (vt.T @ (gain * (u.T @ target)))
-
-
-def _check_possible(share: FloatArray) -> None:
-    if (impossible := share < np.finfo(float).tiny).any():
-        i = int(np.argmax(impossible)) + 1
+        """Return expectations of what `columns` makes of each table, one or several."""
+        if np.ndim(self.draw.n_items) == 0:
+            return draw.expect_values(ranks, columns(self.values))
+        flat: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
+        fitted = self._items_each(len(flat))
+        sizes = np.unique(fitted)
+        found = []
+        for n in sizes:
+            x = np.flatnonzero(fitted == n)
+            found.append(draw.take(x).expect_values(flat[x], columns(self._terms(1, int(n))[0])))
+        order = np.argsort(np.concatenate([np.flatnonzero(fitted == n) for n in sizes]))
+        return np.concatenate(found)[order]
+
+
+def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
+    """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
+    if tables.ndim == 1:
+        return tables[place]
+    if place.shape[-1:] != tables.shape[:1] or tables.ndim != 2:
         raise ValueError(
-            f"no rank that the prior allows leads to sampled rank {i}; its estimate is undefined"
+            f"sampled_ranks has shape {place.shape}; its last axis must have one entry per "
+            f"instance of the draw, {tables.shape[0]}"
         )
+    each: FloatArray = tables[np.arange(len(tables)), place]
+    return each

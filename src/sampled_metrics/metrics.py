@@ -1,200 +1,31 @@
-r"""Ranks to numbers: the metrics.
-
-Every metric here has one shape.
-An instance has :math:`q` relevant items at ranks :math:`r_1 < r_2 < \dots`, and the metric is
-
-.. math:: M = \frac{1}{Z} \sum_j g(j, r_j),
-
-where the gain :math:`g` of the j-th best relevant item looks at its own rank alone and the
-normalizer :math:`Z` at the instance.
-A metric is therefore two short functions, ``_gain`` and ``_normalizer``.
-"""
+"""The metrics: AUC, precision, recall, F1, average precision, reciprocal rank and NDCG."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sampled_metrics._checks import (
-    FloatArray,
-    IntArray,
-    as_choice,
-    as_integer,
-    one_or_one_each,
-    refuse,
-)
-from sampled_metrics.ranking import Ranks
+from sampled_metrics._checks import FloatArray, IntArray, refuse
+from sampled_metrics.metric import Metric
+from sampled_metrics.ranks import Ranks, check_all_ranked, offsets_of
+from sampled_metrics.ties import TiedRanks
 
 __all__ = [
     "AUC",
     "F1",
     "NDCG",
     "AveragePrecision",
-    "Metric",
     "Precision",
     "Recall",
     "ReciprocalRank",
 ]
 
 
-class Metric(ABC):
-    """A ranking metric: call it on ranks, get one value per instance.
-
-    Metrics are small frozen value objects: they compare equal when their parameters do, and
-    ``str(NDCG(k=10))`` is ``"NDCG@10"``.
-    All values lie in [0, 1], up to rounding; an instance without relevant items has the value NaN.
-
-    A metric of one's own is a frozen dataclass with a name ``_symbol``, a cutoff ``k`` (or None)
-    and the methods ``_gain`` and ``_normalizer``.
-    The corrections also ask for the gain between whole ranks, so it must be smooth up to rank k.
-    """
-
-    _symbol: ClassVar[str]
-    k: int | None
-
-    def __call__(self, ranks: Ranks | ArrayLike, n_items: ArrayLike | None = None) -> FloatArray:
-        """Compute the metric of each instance.
-
-        Parameters
-        ----------
-        ranks : Ranks or array_like of int
-            A plain array of any shape holds one relevant item per entry, ranks from 1.
-        n_items : int or array_like of int, optional
-            Number of ranked items, one for all or one per instance (it broadcasts).
-            `AUC` needs it; the other metrics only check the ranks against it.
-
-        Returns
-        -------
-        ndarray of float64
-            One value per instance: the shape of a plain array, else (n_instances,).
-            NaN for an instance without relevant items.
-
-        Raises
-        ------
-        ValueError
-            If a rank is not a whole number from 1 to `n_items`, or `AUC` misses what it needs.
-        """
-        rows = Ranks.coerce(ranks)
-        shape = (len(rows),) if isinstance(ranks, Ranks) else np.shape(ranks)
-        n = None
-        if n_items is not None:
-            n = one_or_one_each("n_items", n_items, shape, low=1).ravel()
-            _check_within(rows, n, shape)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            value = rows.total(self._gain(rows, n)) / self._normalizer(rows, n)
-        return np.where(rows.n_relevant > 0, value, np.nan).reshape(shape)
-
-    def mean(
-        self,
-        ranks: Ranks | ArrayLike,
-        n_items: ArrayLike | None = None,
-        empty: float = np.nan,
-    ) -> float:
-        """Average the metric over all instances (Krichene & Rendle 2020, equation 1).
-
-        Parameters
-        ----------
-        ranks, n_items
-            As in calling the metric.
-        empty : float
-            What an instance without relevant items counts, such as 0.
-            With NaN, the default, it is left out of the mean.
-
-        Returns
-        -------
-        float
-            NaN if no instance counts.
-
-        Raises
-        ------
-        ValueError
-            As calling the metric.
-
-        Examples
-        --------
-        >>> users = Ranks.from_lists([[1], []])
-        >>> Recall(k=1).mean(users), Recall(k=1).mean(users, empty=0)
-        (1.0, 0.5)
-        """
-        if isinstance(empty, bool) or not isinstance(empty, int | float | np.number):
-            raise ValueError(f"empty is {empty!r}; empty must be a number")
-        values = self(ranks, n_items)
-        values = np.where(np.isnan(values), empty, values)
-        counted = values[~np.isnan(values)]
-        return float(counted.mean()) if counted.size else float("nan")
-
-    @abstractmethod
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        """Return g(j, r_j) of each rank, shape (n_ranked,)."""
-
-    @abstractmethod
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray | IntArray | int:
-        """Return Z of each instance, shape (n_instances,)."""
-
-    def _cut(self, rows: Ranks) -> np.ndarray:
-        """Tell which ranks count: all, or those of at most k."""
-        if self.k is None:
-            return np.ones(rows.values.shape, dtype=bool)
-        return rows.values <= self.k
-
-    def _capped(self, counts: IntArray) -> IntArray:
-        return counts if self.k is None else np.minimum(counts, self.k)
-
-    def _n_predicted(self, rows: Ranks) -> IntArray:
-        if rows.n_predicted is None:
-            raise ValueError(
-                'denominator is "predicted"; it needs the lengths of the lists of recommendations, '
-                "as Ranks.from_recommendations keeps them"
-            )
-        return np.maximum(self._capped(rows.n_predicted), 1)
-
-    def __str__(self) -> str:
-        """Return the name in print, such as ``NDCG@10``."""
-        name = self._symbol if self.k is None else f"{self._symbol}@{self.k}"
-        rest = [
-            f"{f.name}={getattr(self, f.name)}"
-            for f in fields(self)  # type: ignore[arg-type]
-            if f.name != "k" and getattr(self, f.name) != f.default
-        ]
-        return f"{name} ({', '.join(rest)})" if rest else name
-
-
-def _check_within(rows: Ranks, n: IntArray, shape: tuple[int, ...]) -> None:
-    """Refuse a rank above its instance's number of items, at its place in the caller's array."""
-    if (few := np.flatnonzero(rows.n_relevant > n)).size:
-        x = few[0]
-        raise ValueError(
-            f"n_items is {n[x]} for instance {x}, which has {rows.n_relevant[x]} relevant items"
-        )
-    bad = rows.values > rows.spread(n)
-    if not bad.any():
-        return
-    if (rows.n_ranked == 1).all():
-        rule = f"at most n_items, {n[np.flatnonzero(bad)[0]]}"
-        refuse("ranks", rows.values.reshape(shape), bad.reshape(shape), rule)
-    at = np.flatnonzero(bad)[0]
-    x = int(np.searchsorted(rows.offsets, at, side="right")) - 1
-    raise ValueError(
-        f"ranks[{x}] holds rank {rows.values[at]}; ranks must be at most n_items, {n[x]}"
-    )
-
-
-class _Cut(Metric):
-    """A metric with a cutoff k."""
-
-    def __post_init__(self) -> None:
-        optional = fields(self)[0].default is None  # type: ignore[arg-type]
-        if not (optional and self.k is None):
-            object.__setattr__(self, "k", as_integer("k", self.k))
-
-
 @dataclass(frozen=True)
 class AUC(Metric):
-    r"""Area under the ROC curve: how often a relevant item stands above an irrelevant one.
+    r"""Area under the ROC curve: how often a relevant item is ranked above an irrelevant one.
 
     .. math:: \mathrm{AUC}(R)_n = \frac{1}{|R|\,(n - |R|)} \sum_j (n - |R| + j - r_j)
 
@@ -208,28 +39,31 @@ class AUC(Metric):
     array([1.    , 0.9901, 0.    ])
     """
 
-    _symbol: ClassVar[str] = "AUC"
+    symbol = "AUC"
+    needs_n_items = True
     k: ClassVar[None] = None  # type: ignore[misc]
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        if n is None:
-            raise ValueError("n_items is None; AUC needs the number of ranked items")
-        if (unranked := np.flatnonzero(rows.n_ranked < rows.n_relevant)).size:
-            x = unranked[0]
-            raise ValueError(
-                f"ranks[{x}] has {rows.n_relevant[x]} relevant items but {rows.n_ranked[x]} ranks; "
-                "AUC needs the rank of every relevant item"
-            )
-        return (rows.spread(n - rows.n_relevant) + rows.order - rows.values).astype(np.float64)
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Count the irrelevant items below: see `Metric.gain`."""
+        return n_items - n_relevant + order - rank
 
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        assert n is not None
-        pairs = rows.n_relevant.astype(np.float64) * (n - rows.n_relevant)
+    def normalizer(self, ranks: Ranks) -> FloatArray:
+        """Count the pairs of a relevant and an irrelevant item: see `Metric.normalizer`."""
+        assert ranks.n_items is not None  # checked before
+        check_all_ranked("ranks", ranks)
+        pairs = ranks.n_relevant.astype(np.float64) * (ranks.n_items - ranks.n_relevant)
         return np.where(pairs > 0, pairs, np.nan)
+
+    def _over_ties(self, ranks: TiedRanks, n_items: IntArray) -> FloatArray:
+        """Return the value at the middle rank: it is linear in the rank."""
+        middle = ranks.best + ranks.n_tied / 2
+        return self.gain(middle, 1, 1, n_items) / self.normalizer(
+            Ranks.one_each(ranks.best, n_items)
+        )
 
 
 @dataclass(frozen=True)
-class Precision(_Cut):
+class Precision(Metric):
     r"""Precision at k: the share of the top k positions that hold a relevant item.
 
     .. math:: \mathrm{Prec}(R)_k = \frac{|\{r \in R : r \le k\}|}{k}
@@ -248,29 +82,28 @@ class Precision(_Cut):
     --------
     >>> Precision(k=3)(Ranks.from_lists([[1, 2, 7], [4]])).round(3)
     array([0.667, 0.   ])
-    >>> short = Ranks.from_recommendations([[5, 8]], [[5]])
+    >>> from sampled_metrics import ranks_from_recommendations
+    >>> short = ranks_from_recommendations([[5, 8]], [[5]])
     >>> Precision(k=4)(short), Precision(k=4, denominator="predicted")(short)
     (array([0.25]), array([0.5]))
     """
 
-    _symbol: ClassVar[str] = "Precision"
+    symbol = "Precision"
     k: int
-    denominator: str = "k"
+    denominator: Literal["k", "predicted"] = "k"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_choice("denominator", self.denominator, ("k", "predicted"))
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Count the item: see `Metric.gain`."""
+        return np.ones(np.shape(rank))
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        return self._cut(rows).astype(np.float64)
-
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> IntArray | int:
-        return self.k if self.denominator == "k" else self._n_predicted(rows)
+    def normalizer(self, ranks: Ranks) -> IntArray | int:
+        """Return k or what takes its place: see `Metric.normalizer`."""
+        return self.k if self.denominator == "k" else self._n_predicted(ranks)
 
 
 @dataclass(frozen=True)
-class Recall(_Cut):
-    r"""Recall at k: the share of the relevant items that stand in the top k.
+class Recall(Metric):
+    r"""Recall at k: the share of the relevant items that are in the top k.
 
     .. math:: \mathrm{Recall}(R)_k = \frac{|\{r \in R : r \le k\}|}{|R|}
 
@@ -294,23 +127,22 @@ class Recall(_Cut):
     (array([0.5]), array([1.]))
     """
 
-    _symbol: ClassVar[str] = "Recall"
+    symbol = "Recall"
     k: int
-    denominator: str = "relevant"
+    denominator: Literal["relevant", "capped"] = "relevant"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_choice("denominator", self.denominator, ("relevant", "capped"))
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Count the item: see `Metric.gain`."""
+        return np.ones(np.shape(rank))
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        return self._cut(rows).astype(np.float64)
-
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> IntArray:
-        return rows.n_relevant if self.denominator == "relevant" else self._capped(rows.n_relevant)
+    def normalizer(self, ranks: Ranks) -> IntArray:
+        """Count the relevant items: see `Metric.normalizer`."""
+        capped = self.denominator == "capped"
+        return self._capped(ranks.n_relevant) if capped else ranks.n_relevant
 
 
 @dataclass(frozen=True)
-class F1(_Cut):
+class F1(Metric):
     r"""F1 at k: the harmonic mean of precision and recall at k.
 
     .. math:: \mathrm{F1}(R)_k = \frac{2\,\mathrm{Prec}_k\,\mathrm{Recall}_k}
@@ -329,18 +161,20 @@ class F1(_Cut):
     array([0.667, 0.   ])
     """
 
-    _symbol: ClassVar[str] = "F1"
+    symbol = "F1"
     k: int
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        return np.where(self._cut(rows), 2.0, 0.0)
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Count the item twice: see `Metric.gain`."""
+        return np.full(np.shape(rank), 2.0)
 
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> IntArray:
-        return self.k + rows.n_relevant
+    def normalizer(self, ranks: Ranks) -> IntArray:
+        """Add k and the number of relevant items: see `Metric.normalizer`."""
+        return self.k + ranks.n_relevant
 
 
 @dataclass(frozen=True)
-class AveragePrecision(_Cut):
+class AveragePrecision(Metric):
     r"""Average precision: the precision at each relevant item's rank, averaged.
 
     .. math:: \mathrm{AP}(R)_k = \frac{1}{Z} \sum_{j : r_j \le k} \frac{j}{r_j}
@@ -359,34 +193,33 @@ class AveragePrecision(_Cut):
 
     Examples
     --------
-    >>> users = Ranks.from_recommendations([[1, 6, 8]], [[1, 2, 3, 4, 5, 6]])
+    >>> from sampled_metrics import ranks_from_recommendations
+    >>> users = ranks_from_recommendations([[1, 6, 8]], [[1, 2, 3, 4, 5, 6]])
     >>> AveragePrecision(k=3)(users).round(3), AveragePrecision(k=3, denominator="hits")(users)
     (array([0.667]), array([1.]))
     """
 
-    _symbol: ClassVar[str] = "AP"
+    symbol = "AP"
     k: int | None = None
-    denominator: str = "capped"
+    denominator: Literal["capped", "relevant", "hits", "predicted"] = "capped"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        as_choice("denominator", self.denominator, ("capped", "relevant", "hits", "predicted"))
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Return the precision at the item's rank: see `Metric.gain`."""
+        return order / rank
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        return np.where(self._cut(rows), rows.order / rows.values, 0.0)
-
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> IntArray:
+    def normalizer(self, ranks: Ranks) -> IntArray:
+        """Return Z: see `Metric.normalizer`."""
         if self.denominator == "relevant":
-            return rows.n_relevant
+            return ranks.n_relevant
         if self.denominator == "capped":
-            return self._capped(rows.n_relevant)
+            return self._capped(ranks.n_relevant)
         if self.denominator == "hits":
-            return np.maximum(_n_hits(self, rows), 1)
-        return self._n_predicted(rows)
+            return np.maximum(self._n_hits(ranks), 1)
+        return self._n_predicted(ranks)
 
 
 @dataclass(frozen=True)
-class ReciprocalRank(_Cut):
+class ReciprocalRank(Metric):
     r"""Reciprocal rank: one over the rank of the best relevant item, 0 beyond the cutoff.
 
     .. math:: \mathrm{RR}(R)_k = \frac{1}{r_1} \quad (0 \text{ if } r_1 > k)
@@ -405,18 +238,20 @@ class ReciprocalRank(_Cut):
     array([0.5 , 0.25])
     """
 
-    _symbol: ClassVar[str] = "RR"
+    symbol = "RR"
     k: int | None = None
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        return np.where(self._cut(rows) & (rows.order == 1), 1.0 / rows.values, 0.0)
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Return one over the rank of the best item: see `Metric.gain`."""
+        return (order == 1) / rank
 
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> int:
+    def normalizer(self, ranks: Ranks) -> int:
+        """Return 1: see `Metric.normalizer`."""
         return 1
 
 
 @dataclass(frozen=True)
-class NDCG(_Cut):
+class NDCG(Metric):
     r"""Normalized discounted cumulative gain.
 
     .. math:: \mathrm{NDCG}(R)_k = \frac{\sum_{j : r_j \le k} g_j/\log_2(r_j + 1)}
@@ -434,7 +269,7 @@ class NDCG(_Cut):
         What the ideal ranking holds: "relevant" is the paper's, all relevant items; "hits" only
         those that were found in the top k, sorted (NDCG is 0 without any); "full" k items of
         gain 1, also where fewer are relevant.
-    gain : {"linear", "exponential"}
+    gains : {"linear", "exponential"}
         What an item of relevance g adds: g, or :math:`2^g - 1`.
         The two agree where items are just relevant or not, g = 1.
 
@@ -450,56 +285,60 @@ class NDCG(_Cut):
     array([0.7703])
     """
 
-    _symbol: ClassVar[str] = "NDCG"
+    symbol = "NDCG"
     k: int | None = None
-    ideal: str = "relevant"
-    gain: str = "linear"
+    ideal: Literal["relevant", "hits", "full"] = "relevant"
+    gains: Literal["linear", "exponential"] = "linear"
 
     def __post_init__(self) -> None:
+        """Check the parameters."""
         super().__post_init__()
-        as_choice("ideal", self.ideal, ("relevant", "hits", "full"))
         if self.ideal == "full" and self.k is None:
             raise ValueError('k is None; NDCG with ideal "full" needs a cutoff')
-        as_choice("gain", self.gain, ("linear", "exponential"))
 
-    def _gain(self, rows: Ranks, n: IntArray | None) -> FloatArray:
-        discounted = 1.0 / np.log2(rows.values + 1.0)
-        if rows.gains is not None:
-            discounted *= self._worth(rows.gains)
-        return np.where(self._cut(rows), discounted, 0.0)
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Return the discount: see `Metric.gain`."""
+        return 1.0 / np.log2(rank + 1.0)
 
-    def _normalizer(self, rows: Ranks, n: IntArray | None) -> FloatArray:
+    def relevance_weight(self, relevance: FloatArray) -> FloatArray:
+        """Return g or 2**g - 1: see `Metric.relevance_weight`."""
+        if self.gains == "linear":
+            return relevance
+        if (relevance > 1000).any():
+            refuse(
+                "gains", relevance, relevance > 1000, 'at most 1000 where gains is "exponential"'
+            )
+        weight: FloatArray = np.expm1(relevance * np.log(2.0))
+        return weight
+
+    def normalizer(self, ranks: Ranks) -> FloatArray:
+        """Compute the DCG of the ideal ranking: see `Metric.normalizer`."""
+        graded = ranks.gains is not None and ranks.ideal_gains is not None
+        if self.ideal == "full":
+            if graded and np.any(ranks.ideal_gains != 1):
+                raise ValueError('ideal is "full", k items of gain 1; it needs all gains to be 1')
+            return self._discounts_of(np.full(len(ranks), self.k))
+        if graded:
+            return self._graded_ideal(ranks)
         hits = self.ideal == "hits"
-        if self.ideal == "full" and rows.gains is not None and np.any(rows.ideal_gains != 1):
-            raise ValueError('ideal is "full", k items of gain 1; it needs all gains to be 1')
-        if rows.gains is None or self.ideal == "full":
-            # The discounts of the ranks 1, 2, ..., summed up; 1 for none, as 0 / 1 is 0.
-            counts = _n_hits(self, rows) if hits else rows.n_relevant
-            counts = self._capped(np.full_like(counts, self.k) if self.ideal == "full" else counts)
-            discounts = 1.0 / np.log2(np.arange(2, counts.max(initial=0) + 2))
-            return np.append(1.0, np.cumsum(discounts))[counts]
-        # The ideal ranking: the instance's gains, the largest first, at the ranks 1, 2, ...
-        counts, gains = rows.n_relevant, rows.ideal_gains
-        if hits:
-            kept = self._cut(rows)
-            owner, gains = rows.owner[kept], rows.gains[kept]
-            gains = gains[np.lexsort((-gains, owner))]
-            counts = np.bincount(owner, minlength=len(rows))
-        offsets = np.append(0, np.cumsum(counts))
-        ranks = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
-        best = Ranks(ranks, offsets, counts, gains=gains, ideal_gains=gains)
-        ideal = best.total(self._gain(best, n))
+        return self._discounts_of(self._n_hits(ranks) if hits else ranks.n_relevant)
+
+    def _discounts_of(self, counts: IntArray) -> FloatArray:
+        """Sum the discounts of the first ranks up to the cutoff; 1 for none, as 0 / 1 is 0."""
+        counts = self._capped(counts)
+        discounts = 1.0 / np.log2(np.arange(2, counts.max(initial=0) + 2))
+        return np.append(1.0, np.cumsum(discounts))[counts]
+
+    def _graded_ideal(self, ranks: Ranks) -> FloatArray:
+        """Sum the discounted gains of each instance, the largest first at the ranks 1, 2, ..."""
+        counts, gains = ranks.n_relevant, ranks.ideal_gains
+        if self.ideal == "hits":
+            kept = self.cut(np.ones(ranks.values.shape), ranks.values) > 0
+            instance, gains = ranks.instance[kept], ranks.gains[kept]
+            gains = gains[np.lexsort((-gains, instance))]
+            counts = np.bincount(instance, minlength=len(ranks))
+        offsets = offsets_of(counts)
+        places = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
+        best = Ranks(places, offsets, counts, gains=gains, ideal_gains=gains)
+        ideal = best.sum(self._gains(best))
         return np.where(ideal > 0, ideal, 1.0)
-
-    def _worth(self, gains: FloatArray) -> FloatArray:
-        if self.gain == "linear":
-            return gains
-        if (gains > 1000).any():
-            refuse("gains", gains, gains > 1000, 'at most 1000 where gain is "exponential"')
-        worth: FloatArray = np.expm1(gains * np.log(2.0))
-        return worth
-
-
-def _n_hits(metric: Metric, rows: Ranks) -> IntArray:
-    """Count the ranks of each instance that the metric's cutoff lets through."""
-    return rows.total(metric._cut(rows).astype(np.float64)).astype(np.int64)

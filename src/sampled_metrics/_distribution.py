@@ -1,0 +1,182 @@
+"""The distribution of the sampled rank in numbers: its probabilities, and means under it."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebvander
+from numpy.typing import NDArray
+
+from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics._quadrature import gauss_rule
+from sampled_metrics.ranks import ranges
+from sampled_metrics.ties import TiedRanks
+
+BLOCK = 2**19  # numbers that are in memory at once
+
+
+def probabilities(
+    ranks: NDArray[Any], n_items: NDArray[Any] | int, m: int, replacement: bool
+) -> FloatArray:
+    """Return the probability of each sampled rank, shape ``ranks.shape + (m + 1,)``.
+
+    It is a polynomial of degree m in the rank, and is computed as such: between whole numbers it
+    may be negative without replacement.
+    """
+    h = np.arange(m, dtype=np.float64)
+    above, below = np.asarray(ranks - 1.0)[..., None], np.asarray(n_items - ranks * 1.0)[..., None]
+    if not replacement:
+        # What is left above when h of them are drawn, and below when all others are. Of a whole
+        # number of items, no less than none.
+        least = np.where(above == np.floor(above), 0.0, -np.inf)
+        above, below = np.maximum(above - h, least), np.maximum(below - h[::-1], least)
+    with np.errstate(divide="ignore"):
+        ratio = (m - h) / (h + 1) * above / below  # of the probabilities of h + 1 and h
+        size = np.abs(ratio)
+        up, down = np.minimum(size, 1.0), np.minimum(1.0 / size, 1.0)
+    # Products of factors of at most 1, away from the most likely count to both sides: nothing
+    # overflows, no digits cancel, and up / down is the ratio.
+    p: FloatArray = np.ones((*ratio.shape[:-1], m + 1))
+    np.cumprod(up, axis=-1, out=p[..., 1:])
+    p[..., :-1] *= np.cumprod(down[..., ::-1], axis=-1)[..., ::-1]
+    if not replacement and np.isneginf(least).any():
+        p[..., 1:] *= np.cumprod(np.sign(ratio), axis=-1)
+    p /= p.sum(axis=-1, keepdims=True)
+    return p
+
+
+def expectation(
+    values: FloatArray, ranks: NDArray[Any], n_items: IntArray, replacement: bool
+) -> FloatArray:
+    """Return the mean of ``values[sampled rank - 1]`` for each of a flat array of ranks.
+
+    `values` may have a second axis of several tables, which the result then has, too.
+    """
+    m = len(values) - 1
+    found = np.empty((len(ranks), *values.shape[1:]))
+    if replacement:  # only the share of the others that are above matters
+        smooth = [np.arange(len(ranks))] if len(ranks) > 8 * (_degree(m) + 1) else []
+    else:
+        smooth = _smooth_groups(n_items, m)
+    left = np.ones(len(ranks), dtype=bool)
+    for x in smooth:
+        left[x] = False
+        series = _series(m, int(n_items[x[0]]), replacement) @ values
+        for start in range(0, len(x), BLOCK // len(series)):
+            some = x[start : start + BLOCK // len(series)]
+            share = (ranks[some] - 1) / (n_items[some] - 1)
+            found[some] = chebvander(1 - 2 * share, len(series) - 1) @ series
+    rest = np.flatnonzero(left)
+    pairs, where = _distinct(ranks[rest], n_items[rest])
+    each = np.empty((len(pairs), *values.shape[1:]))
+    step = max(1, BLOCK // (m + 1))
+    for start in range(0, len(pairs), step):
+        some = rest[pairs[start : start + step]]
+        p = probabilities(ranks[some], n_items[some], m, replacement)
+        each[start : start + step] = p @ values
+    found[rest] = each[where]
+    return found
+
+
+def _degree(m: int) -> int:
+    """Return the degree at which the series in `_series` ends.
+
+    In the angle whose sine squared is the share above, the binomial distribution has a standard
+    deviation of 1 / (2 sqrt(m)) everywhere. So its coefficients fall like exp(-k^2 / 2m).
+    """
+    return min(m, 4 + int(9 * sqrt(m)))
+
+
+def _series(m: int, n: int, replacement: bool) -> FloatArray:
+    """Return Chebyshev coefficients of the probabilities in 1 - 2 (share of others above)."""
+    degree = _degree(m)
+    x = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    at_nodes = probabilities(1 + (n - 1) * (1 - x) / 2, n, m, replacement)
+    series = 2 / (degree + 1) * chebvander(x, degree).T @ at_nodes
+    series[0] /= 2
+    return series
+
+
+def _smooth_groups(n_items: IntArray, m: int) -> list[IntArray]:
+    """Return the places of the numbers of items that are frequent, and large enough for a series.
+
+    Without replacement, a polynomial of degree m that is bounded at n whole numbers is bounded
+    between them, too, if n is large beside m^2 (Coppersmith & Rivlin 1992).
+    """
+    sizes, which, counts = np.unique(n_items, return_inverse=True, return_counts=True)
+    chosen = np.flatnonzero((counts > 8 * (_degree(m) + 1)) & (sizes >= 4 * m**2))
+    return [np.flatnonzero(which == i) for i in chosen]
+
+
+def _distinct(ranks: NDArray[Any], n_items: IntArray) -> tuple[IntArray, IntArray]:
+    """Return where each pair of rank and number of items is first, and which one each is."""
+    which = np.unique(n_items, return_inverse=True)[1]
+    first, where = np.unique(ranks + 1j * which, return_index=True, return_inverse=True)[1:]
+    return first, where
+
+
+class Nodes(NamedTuple):
+    """Ranks and weights whose weighted sums are means over the ranks that ties allow."""
+
+    ranks: NDArray[Any]  # whole numbers where nothing is tied
+    entry: IntArray  # of the tied ranks, ascending
+    weight: FloatArray
+
+    def mean(self, each: FloatArray) -> FloatArray:
+        """Return the weighted sum for each entry of values at the nodes."""
+        if len(self.entry) == 0 or len(self.entry) == self.entry[-1] + 1:
+            return each
+        starts = np.flatnonzero(np.diff(self.entry, prepend=-1))
+        weight = self.weight.reshape(-1, *(1,) * (each.ndim - 1))
+        return np.add.reduceat(weight * each, starts, axis=0)
+
+
+def nodes_of_ties(ranks: TiedRanks, m: int, replacement: bool) -> Nodes:
+    """Return nodes for probabilities of sampled ranks, and products of two of them.
+
+    Given the rank, these are polynomials of degree m and 2m, smooth on a scale of 1 / sqrt(m): a
+    Gauss rule sums them over a long tie. Of most items drawn without replacement, they are not
+    smooth: then each rank counts.
+    """
+    if not ranks.n_tied.any():
+        return Nodes(ranks.best, np.arange(len(ranks)), np.ones(len(ranks)))
+    left = np.ones(len(ranks)) if replacement else 1 - m / np.maximum(ranks.n_items, m + 1)
+    most = np.where(left > 0.5, min(m + 1, 8 + int(6 * sqrt(m))), ranks.n_tied + 1)
+    sizes = np.minimum(most, ranks.n_tied + 1)
+    starts = np.cumsum(sizes) - sizes
+    nodes, weight = np.empty(sizes.sum()), np.empty(sizes.sum())
+    pairs, which = np.unique(np.stack([ranks.n_tied + 1, sizes]), axis=1, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    bounds = np.searchsorted(which.ravel()[order], np.arange(pairs.shape[1] + 1))
+    for i, (length, size) in enumerate(pairs.T.tolist()):
+        x = order[bounds[i] : bounds[i + 1]]
+        at = starts[x, None] + np.arange(size)
+        steps, weights = gauss_rule(length, size)
+        nodes[at], weight[at] = ranks.best[x, None] + steps, weights / length
+    return Nodes(nodes, np.repeat(np.arange(len(ranks)), sizes), weight)
+
+
+def chain_probabilities(
+    between: IntArray, behind: IntArray, m: int, replacement: bool
+) -> FloatArray:
+    """Return the probability of each H_j+1 given each H_j, shape ``(..., m + 1, m + 1)``.
+
+    Given h hits above the j-th relevant item, the other m - h are drawn from the irrelevant items
+    `between` it and the next, and `behind` that one. Rows of what cannot be given are 0.
+    """
+    drawn = np.arange(m)
+    log_ways = []
+    for items in (between, behind):
+        with np.errstate(divide="ignore"):
+            each = np.log(np.maximum(items[..., None] - drawn * (not replacement), 0) / (drawn + 1))
+        log_ways.append(np.pad(np.cumsum(each, axis=-1), [(0, 0)] * between.ndim + [(1, 0)]))
+    hits = np.arange(m + 1)
+    new = hits - hits[:, None]
+    log_p = log_ways[0][..., new] + log_ways[1][..., None, ::-1]
+    log_p[..., new < 0] = -np.inf
+    largest = log_p.max(axis=-1, keepdims=True)
+    p: FloatArray = np.exp(log_p - np.where(largest > -np.inf, largest, 0))
+    p /= np.maximum(p.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+    return p

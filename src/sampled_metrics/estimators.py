@@ -1,0 +1,414 @@
+"""The estimators: what is made of a sampled rank.
+
+The corrections of Krichene & Rendle (2020), and those of Li, Jin and colleagues after them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._checks import (
+    FloatArray,
+    as_choice,
+    as_flag,
+    as_integer,
+    as_number,
+)
+from sampled_metrics.corrections import Estimator, as_prior
+from sampled_metrics.metrics import Recall
+from sampled_metrics.problem import Problem
+from sampled_metrics.sampling import Draw
+
+__all__ = [
+    "BiasVariance",
+    "ConstrainedLeastSquares",
+    "LeastSquares",
+    "MappedCutoff",
+    "Multinomial",
+    "RankEstimate",
+    "Uncorrected",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Uncorrected(Estimator):
+    r"""The metric of the sampled rank as it is: :math:`\hat M(\tilde r) = M(\tilde r)`.
+
+    This is what a sampled evaluation reports by default (Krichene & Rendle 2020, Section 4).
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> Uncorrected().fit(Recall(k=1), Draw(3, n_items=1000)).values
+    array([1., 0., 0., 0.])
+    """
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Return the metric of each sampled rank: see `Estimator.solve`."""
+        return problem.sampled_values()
+
+
+@dataclass(frozen=True, eq=False)
+class RankEstimate(Estimator):
+    r"""The metric of the scaled-up rank.
+
+    .. math:: \hat M(\tilde r) = M\left(1 + \frac{(n - 1)(\tilde r - 1)}{d}\right)
+
+    Equation 20 of Krichene & Rendle (2020), where :math:`d = m` makes the estimate of the rank
+    unbiased; the numbers printed there come from :math:`d = m + 1`.
+
+    Parameters
+    ----------
+    divisor : {"m", "m+1"}
+        The number of drawn items, or one more.
+    interpolation : {"floor", "linear"}
+        The metric between two ranks: that of the better one, as in the paper's experiments, or on
+        a straight line.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> RankEstimate().fit(Recall(k=10), Draw(9, n_items=28)).values
+    array([1., 1., 1., 1., 0., 0., 0., 0., 0., 0.])
+    """
+
+    divisor: Literal["m", "m+1"] = "m"
+    interpolation: Literal["floor", "linear"] = "floor"
+
+    def __post_init__(self) -> None:
+        as_choice("divisor", self.divisor, ("m", "m+1"))
+        as_choice("interpolation", self.interpolation, ("floor", "linear"))
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Return the metric of each scaled-up rank: see `Estimator.solve`."""
+        n, m = problem.n_items, problem.n_samples
+        d = m if self.divisor == "m" else m + 1
+        steps = [divmod((n - 1) * i, d) for i in range(m + 1)]  # Python's integers do not overflow
+        better = problem.exact_values([1 + whole for whole, _ in steps])
+        if self.interpolation == "floor":
+            return better
+        worse = problem.exact_values([min(2 + whole, n) for whole, _ in steps])
+        share = np.array([part / d for _, part in steps])
+        return (1 - share) * better + share * worse
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class BiasVariance(Estimator):
+    r"""The least average of squared bias and `gamma` times variance.
+
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r) \left(
+              (E[\hat M(\tilde r) \mid r] - M(r))^2
+              + \gamma \operatorname{Var}[\hat M(\tilde r) \mid r] \right)
+
+    Equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` it is the mean of the
+    metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is `LeastSquares`.
+
+    Parameters
+    ----------
+    gamma : float
+        Weight of the variance, in [0, 1].
+    prior : array_like of float, shape (n_items,), optional
+        Probability p(r) of each exact rank; uniform by default.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> fitted = BiasVariance(gamma=1).fit(Recall(k=10), Draw(10, n_items=1000))
+    >>> fitted.values[:3].round(4)
+    array([1.047e-01, 4.700e-03, 1.000e-04])
+    """
+
+    gamma: float
+    prior: FloatArray | None = field(default=None, repr=False)
+
+    def __init__(self, gamma: float, prior: ArrayLike | None = None) -> None:
+        if as_number("gamma", gamma, zero=True) > 1:
+            raise ValueError(f"gamma is {gamma}; gamma must be at most 1")
+        object.__setattr__(self, "gamma", gamma)
+        object.__setattr__(self, "prior", as_prior(prior))
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Solve equation 25: see `Estimator.solve`."""
+        from scipy.linalg import solve
+
+        if self.gamma < 1e-4:
+            return _by_svd(problem, self.gamma)
+        # Equation 25 divided by c: what is left are conditional probabilities, so that estimates
+        # of sampled ranks that hardly ever occur are as accurate as the others.
+        weights, p, exact = problem.design
+        weighted = (weights[:, None] * p).T
+        matrix = weighted @ p
+        share = matrix.sum(axis=1)
+        _check_possible(share)
+        matrix *= (1 - self.gamma) / share[:, None]
+        matrix[np.diag_indices(len(matrix))] += self.gamma
+        return np.asarray(solve(matrix, (weighted @ exact) / share))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class LeastSquares(Estimator):
+    r"""The least average squared bias, at any variance.
+
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r)
+              (E[\hat M(\tilde r) \mid r] - M(r))^2
+
+    Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that with
+    more than a few dozen samples double precision does not hold its solution: what singular values
+    below rounding would add is left out, and the bias is somewhat larger than the least there is.
+    The estimates are huge, of both signs, and useful as a lesson only.
+
+    Parameters
+    ----------
+    prior : array_like of float, shape (n_items,), optional
+        Probability p(r) of each exact rank; uniform by default.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> LeastSquares().fit(Recall(k=10), Draw(3, n_items=1000)).values.round(2)
+    array([ 0.15, -0.23,  0.15, -0.04])
+    """
+
+    prior: FloatArray | None = field(default=None, repr=False)
+
+    def __init__(self, prior: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "prior", as_prior(prior))
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Solve equation 22: see `Estimator.solve`."""
+        return _by_svd(problem, gamma=0)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ConstrainedLeastSquares(Estimator):
+    r"""The least average squared bias of estimates that do not rise with the sampled rank.
+
+    .. math:: \hat M = \operatorname{argmin}_{\hat M(1) \ge \dots \ge \hat M(m + 1)}
+              \sum_{r=1}^n p(r) (E[\hat M(\tilde r) \mid r] - M(r))^2
+
+    Section 5.2 of Krichene & Rendle (2020). The differences of neighbors are the unknowns of a
+    non-negative least squares problem; it is no isotonic regression, which has a diagonal matrix.
+
+    Parameters
+    ----------
+    non_negative : bool
+        Whether the estimates must not fall below 0 either; the numbers printed in the paper come
+        from this.
+    prior : array_like of float, shape (n_items,), optional
+        Probability p(r) of each exact rank; uniform by default.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> fitted = ConstrainedLeastSquares().fit(Recall(k=10), Draw(10, n_items=1000))
+    >>> fitted.values[:3].round(4)
+    array([0.1989, 0.    , 0.    ])
+    """
+
+    non_negative: bool = True
+    prior: FloatArray | None = field(default=None, repr=False)
+
+    def __init__(self, *, non_negative: bool = True, prior: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "non_negative", as_flag("non_negative", non_negative))
+        object.__setattr__(self, "prior", as_prior(prior))
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Solve the constrained problem: see `Estimator.solve`."""
+        from scipy.optimize import nnls
+
+        factor, target, _ = _triangle(problem)
+        steps = np.cumsum(factor, axis=1)  # column i: all estimates up to sampled rank i rise by 1
+        if not self.non_negative:
+            steps = np.column_stack([steps, -steps[:, -1]])
+        drops, _ = nnls(steps, target)
+        if not self.non_negative:
+            drops = np.append(drops[:-2], drops[-2] - drops[-1])
+        return np.asarray(np.cumsum(drops[::-1])[::-1])
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Multinomial(Estimator):
+    r"""The least expected squared error of each rank's part in the metric.
+
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n
+              \left( p(r) (E[\hat M(\tilde r) \mid r] - M(r))^2
+              + \frac{1}{|D|} \operatorname{Var}[\hat M(\tilde r) \mid r] \right)
+
+    Of :math:`|D|` users, :math:`|D|\,p(r)` have rank r, and their sampled ranks are a multinomial
+    count. Their part in the mean estimate has a squared error, relative to :math:`p(r)`, that is
+    expected to be this summand (after Li et al., AAAI 2023, arXiv:2211.15743, whose prior is
+    learned). Unlike in `BiasVariance` the variance counts at every rank alike, also where
+    there are hardly any users. Under a uniform prior it is `BiasVariance` with
+    :math:`\gamma = n / |D|`.
+
+    Parameters
+    ----------
+    n_users : int
+        Number of users :math:`|D|` whose estimates are averaged, at least 1.
+    prior : array_like of float, shape (n_items,), optional
+        Probability p(r) of each exact rank; uniform by default.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> fitted = Multinomial(n_users=6000).fit(Recall(k=10), Draw(10, n_items=1000))
+    >>> fitted.values[:3].round(4)
+    array([ 0.2111, -0.0996, -0.0194])
+    """
+
+    n_users: int
+    prior: FloatArray | None = field(default=None, repr=False)
+
+    def __init__(self, n_users: int, prior: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "n_users", as_integer("n_users", n_users))
+        object.__setattr__(self, "prior", as_prior(prior))
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Solve the normal equations: see `Estimator.solve`."""
+        from scipy.linalg import solve
+
+        weights, p, exact = problem.design
+        weighted = (weights[:, None] * p).T
+        # The variance counts at every rank alike: its sums over all ranks come from their means.
+        gamma = problem.n_items / self.n_users
+        all_weights, all_p, _ = problem.uniform.design
+        reached = all_weights @ all_p
+        _check_possible(reached)
+        matrix = weighted @ p - gamma * (all_weights[:, None] * all_p).T @ all_p
+        matrix[np.diag_indices(len(matrix))] += gamma * reached
+        return np.asarray(solve(matrix, weighted @ exact))
+
+
+@dataclass(frozen=True, eq=False)
+class MappedCutoff(Estimator):
+    r"""Recall at another cutoff: sampled Recall@k for exact Recall@K, where k is the best match.
+
+    A sampled cutoff k stands for the exact cutoff f(k), and the k whose f(k) is nearest to K is
+    used. With n items and m samples the mappings of Li et al. (KDD 2020, arXiv:2106.10621) are
+
+    ========  ===========================================================
+    "linear"  :math:`f(k) = 1 + (n - 1)(k - 1) / m`
+    "bound"   :math:`f(k) = 1 + (n - 1)(k - \tfrac12) / m`
+    "beta"    :math:`f(k) = 1 + (n - 1) \left( \frac{\Gamma(k + a)\,\Gamma(m + 1)}
+              {\Gamma(k)\,\Gamma(m + 1 + a)} \right)^{1/a}`
+    ========  ===========================================================
+
+    The last is right in expectation where :math:`(r - 1)/(n - 1)` follows the Beta distribution
+    with parameters a and 1, whose density falls like :math:`r^{a - 1}`.
+
+    Parameters
+    ----------
+    mapping : {"linear", "bound", "beta"}
+        How exact cutoffs follow from sampled ones.
+    a : float
+        Parameter of "beta", positive; 1 is a uniform distribution of ranks.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, for any metric but `Recall`: the others have no cutoff to map, or look at the
+        rank within it as well. From what it returns, for several relevant items.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> MappedCutoff().cutoffs(Draw(9, n_items=1000)).round(1)
+    array([ 100.9,  200.8,  300.7,  400.6,  500.5,  600.4,  700.3,  800.2,
+            900.1, 1000. ])
+    >>> MappedCutoff().fit(Recall(k=210), Draw(9, n_items=1000)).values
+    array([1., 1., 0., 0., 0., 0., 0., 0., 0., 0.])
+    """
+
+    mapping: Literal["linear", "bound", "beta"] = "beta"
+    a: float = 1.0
+
+    def __post_init__(self) -> None:
+        as_choice("mapping", self.mapping, ("linear", "bound", "beta"))
+        as_number("a", self.a)
+
+    def cutoffs(self, draw: Draw) -> FloatArray:
+        """Compute the exact cutoff f(k) of each sampled one.
+
+        Parameters
+        ----------
+        draw : Draw
+            The draw, with one number of items.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples + 1,)
+            f(1), ..., f(m + 1), ascending.
+
+        Raises
+        ------
+        ValueError
+            If the draw has not one number of items.
+        """
+        return self._cutoffs(as_integer("draw.n_items", draw.n_items, low=2), draw.n_samples)
+
+    def _cutoffs(self, n: int, m: int) -> FloatArray:
+        from scipy.special import gammaln
+
+        k = np.arange(1, m + 2)
+        if self.mapping == "beta":
+            log_rise = gammaln(k + self.a) - gammaln(k)  # the ratio itself can overflow
+            share = np.exp((log_rise - log_rise[-1]) / self.a)
+        else:
+            share = (k - (1.0 if self.mapping == "linear" else 0.5)) / m
+        return np.asarray(1 + (n - 1) * share, dtype=np.float64)
+
+    def solve(self, problem: Problem) -> FloatArray:
+        """Return the sampled recall at the best cutoff: see `Estimator.solve`."""
+        if not isinstance(problem.metric, Recall):
+            raise ValueError(f"metric is {problem.metric}; MappedCutoff estimates Recall only")
+        if problem.n_relevant > 1:
+            raise ValueError(
+                f"n_relevant is {problem.n_relevant}; MappedCutoff is for 1 relevant item"
+            )
+        n, m = problem.n_items, problem.n_samples
+        k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
+        return (np.arange(1, m + 2) <= k).astype(np.float64)
+
+
+def _triangle(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the problem of equation 21 in few rows, and the probability of each sampled rank.
+
+    Of A and b in equation 23 what matters is the triangle of their QR factorization, shapes
+    (m + 1, m + 1) and (m + 1,). A'A, whose condition number is the square of A's, is not formed.
+    """
+    from scipy.linalg import qr
+
+    weights, p, exact = problem.design
+    size = p.shape[1]
+    rows = np.sqrt(weights)[:, None] * np.column_stack([p, exact])
+    triangle: Any = np.zeros((size + 1, size + 1))  # also where there are fewer rows
+    top = qr(rows, mode="r")[0][: size + 1]
+    triangle[: len(top)] = top
+    share = weights @ p
+    _check_possible(share)
+    return triangle[:size, :-1], triangle[:size, -1], share
+
+
+def _by_svd(problem: Problem, gamma: float) -> FloatArray:
+    """Solve equation 25 from the triangle, for a gamma too small for A'A."""
+    from scipy.linalg import svd
+
+    factor, target, share = _triangle(problem)
+    # With equation 25 scaled so that diag(c) is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
+    scale = 1 / np.sqrt(share)
+    u, s, vt = svd(factor * scale, full_matrices=False)
+    seen = s > s[0] * len(s) * np.finfo(float).eps  # the others are rounding errors
+    gain = np.where(seen, s, 0) / np.where(seen, (1 - gamma) * s**2 + gamma, 1)
+    return np.asarray(scale * (vt.T @ (gain * (u.T @ target))))
+
+
+def _check_possible(share: FloatArray) -> None:
+    if (impossible := share < np.finfo(float).tiny).any():
+        i = int(np.argmax(impossible)) + 1
+        raise ValueError(
+            f"no rank that the prior allows leads to sampled rank {i}; its estimate is undefined"
+        )

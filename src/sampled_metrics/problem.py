@@ -1,0 +1,119 @@
+"""What every estimator solves: a metric under a draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._checks import FloatArray, read_only
+from sampled_metrics._distribution import probabilities
+from sampled_metrics._quadrature import HEAD, rank_grid
+from sampled_metrics._terms import term_values
+from sampled_metrics.metric import Metric
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""What an estimator solves: a metric under a draw from one number of items.
+
+    The unknowns are estimates :math:`\hat M(1), \dots, \hat M(m + 1)`, one for each sampled rank.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric to estimate.
+    n_items : int
+        Number of items n: the relevant one, and all that can be drawn.
+    n_samples : int
+        Number of drawn items m.
+    replacement : bool
+        Whether one item may be drawn twice.
+    prior : ndarray of float64, shape (n_items,), optional
+        Probability of each exact rank; None is uniform.
+    order, n_relevant : int
+        Of an instance with `n_relevant` relevant items, the problem is about what the best
+        (`order` 1), second best, ... of them adds to the metric; its rank counts irrelevant items
+        only.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> problem = Problem(Recall(k=10), n_items=1000, n_samples=3, replacement=True)
+    >>> problem.sampled_values()
+    array([1., 1., 1., 1.])
+    >>> weights, p, exact = problem.design
+    >>> (weights @ p).round(3), f"{weights @ exact:.3f}"  # means over all ranks
+    (array([0.25, 0.25, 0.25, 0.25]), '0.010')
+    """
+
+    metric: Metric
+    n_items: int
+    n_samples: int
+    replacement: bool
+    prior: FloatArray | None = None
+    order: int = 1
+    n_relevant: int = 1
+
+    def exact_values(self, ranks: ArrayLike) -> FloatArray:
+        """Compute the metric at exact ranks.
+
+        Parameters
+        ----------
+        ranks : array_like of float, shape (n_ranks,)
+            Ranks from 1 to `n_items`; they need not be whole numbers.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_ranks,)
+        """
+        n, q = self.n_items + self.n_relevant - 1, self.n_relevant
+        each: FloatArray = term_values(self.metric, np.asarray(ranks), q, n)[self.order - 1]
+        return each
+
+    def sampled_values(self) -> FloatArray:
+        """Compute the metric of each sampled rank, among the items of a sample.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples + 1,)
+        """
+        m, q = self.n_samples, self.n_relevant
+        each: FloatArray = term_values(self.metric, np.arange(1, m + 2), q, m + q)[self.order - 1]
+        return each
+
+    @cached_property
+    def design(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weights p(r), probabilities P(i | r) and metric M(r), for few ranks that represent all.
+
+        Their shapes are (n_ranks,), (n_ranks, n_samples + 1) and (n_ranks,). Weighted sums of
+        products of two of these are means over all ranks, up to rounding, for a metric that is
+        smooth in the rank up to its cutoff.
+        """
+        k = self.metric.k
+        cut = None if k is None or k - self.order + 1 <= HEAD else k - self.order + 1
+        draw = self.n_items, self.n_samples, self.replacement
+        if self.prior is None:
+            ranks, weights, p = _uniform_design(*draw, cut)
+        else:
+            ranks, weights = rank_grid(*draw, cut, self.prior)
+            p = probabilities(ranks, *draw)
+        return weights, p, self.exact_values(ranks)
+
+    @property
+    def uniform(self) -> Problem:
+        """The same problem with a uniform prior."""
+        return replace(self, prior=None)
+
+
+@lru_cache(maxsize=2)  # estimators and metrics for the same draw follow each other
+def _uniform_design(
+    n: int, m: int, replacement: bool, cut: int | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    ranks, weights = rank_grid(n, m, replacement, cut)
+    p = probabilities(ranks, n, m, replacement)
+    return read_only(ranks), read_only(weights), read_only(p)

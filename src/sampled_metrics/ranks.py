@@ -1,0 +1,394 @@
+"""Where the relevant items are ranked: the values from which every metric is computed.
+
+A ranking is the set of positions of its relevant items, the paper's R(A, x). One relevant item per
+instance is a plain array of ranks, several are a `Ranks`. Ranks whose ties are not broken yet are a
+`TiedRanks`. Everything in this package that takes ranks takes any of the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._checks import (
+    FloatArray,
+    IntArray,
+    as_array,
+    as_integers,
+    no_index,
+    one_or_one_each,
+    read_only,
+    refuse,
+    same_index,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from sampled_metrics.ties import TiedRanks
+
+__all__ = ["Ranks"]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Ranks:
+    """Ranks of the relevant items, for instances that may have several of them.
+
+    Make one with `Ranks.from_lists` or `ranks_from_recommendations`, or from what `exact_ranks`
+    returns with `TiedRanks.to_ranks`. Its arrays cannot be changed.
+
+    Parameters
+    ----------
+    values : array_like of int, shape (n_ranked,)
+        Ranks of the relevant items that were ranked, instance after instance, ascending within
+        each, in 1, 2, ...
+    offsets : array_like of int, shape (n_instances + 1,)
+        Instance x owns ``values[offsets[x]:offsets[x + 1]]``.
+    n_relevant : array_like of int, shape (n_instances,)
+        Number of relevant items of each instance, including those that were not ranked.
+    n_predicted : array_like of int, shape (n_instances,), optional
+        Length of each instance's list of recommendations; None where all items were ranked.
+    gains : array_like of float, shape (n_ranked,), optional
+        How relevant the item at each rank is, above 0; None where all are equally relevant.
+    ideal_gains : array_like of float, shape (n_relevant.sum(),), optional
+        Gains of all relevant items, instance after instance, descending within each.
+    n_items : int or array_like of int, shape (n_instances,), optional
+        Number of ranked items of each instance; None where it is not known.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit each other, or a rank is not a whole number of at least 1, is in
+        one instance twice, or is above `n_items`.
+
+    Examples
+    --------
+    >>> users = Ranks.from_lists([[5, 3], [1], []], n_items=10)
+    >>> len(users), users.n_relevant
+    (3, array([2, 1, 0]))
+    >>> users[:1].values
+    array([3, 5])
+    """
+
+    values: IntArray
+    offsets: IntArray
+    n_relevant: IntArray
+    n_predicted: IntArray | None
+    gains: FloatArray | None
+    ideal_gains: FloatArray | None
+    n_items: IntArray | None
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        offsets: ArrayLike,
+        n_relevant: ArrayLike,
+        n_predicted: ArrayLike | None = None,
+        gains: ArrayLike | None = None,
+        ideal_gains: ArrayLike | None = None,
+        n_items: ArrayLike | None = None,
+    ) -> None:
+        counts = _flat("n_relevant", n_relevant, 0)
+        made = {
+            "values": _flat("values", values, 1),
+            "offsets": _flat("offsets", offsets, 0),
+            "n_relevant": counts,
+            "n_predicted": None if n_predicted is None else _flat("n_predicted", n_predicted, 0),
+            "gains": None if gains is None else _as_gains("gains", gains),
+            "ideal_gains": None if ideal_gains is None else _as_gains("ideal_gains", ideal_gains),
+            "n_items": None
+            if n_items is None
+            else one_or_one_each("n_items", n_items, counts.shape, low=1),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, None if value is None else read_only(value))
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse arrays that do not fit each other: a metric of them would be wrong."""
+        if self.offsets.size == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.values):
+            raise ValueError(
+                f"offsets is {shown(self.offsets.tolist())}; offsets must ascend from 0 to the "
+                f"number of values, {len(self.values)}"
+            )
+        n_ranked = np.diff(self.offsets)
+        if (n_ranked < 0).any():
+            refuse("offsets", self.offsets[1:], n_ranked < 0, "ascending")
+        if len(n_ranked) != len(self.n_relevant):
+            raise ValueError(
+                f"n_relevant has {len(self.n_relevant)} entries; n_relevant must have one per "
+                f"instance, {len(n_ranked)}"
+            )
+        if (few := self.n_relevant < n_ranked).any():
+            refuse("n_relevant", self.n_relevant, few, "at least the number of the ranks")
+        steps = np.diff(self.values, prepend=0)
+        starts = self.offsets[:-1][n_ranked > 0]
+        steps[starts] = self.values[starts]
+        if (steps <= 0).any():
+            refuse("values", self.values, steps <= 0, "ascending within an instance")
+        if self.n_predicted is not None and self.n_predicted.shape != self.n_relevant.shape:
+            raise ValueError("n_predicted must be one number per instance")
+        lengths = [None if g is None else len(g) for g in (self.gains, self.ideal_gains)]
+        if lengths not in ([None, None], [len(self.values), self.n_relevant.sum()]):
+            raise ValueError("gains must be one per value, ideal_gains one per relevant item")
+        if self.n_items is not None:
+            check_within("values", self, self.n_items)
+
+    @classmethod
+    def from_lists(
+        cls,
+        ranks: Iterable[ArrayLike | Set[int]],
+        gains: Sequence[Iterable[float]] | None = None,
+        n_items: ArrayLike | None = None,
+    ) -> Ranks:
+        """Build from one list of ranks per instance: all its relevant items, in any order.
+
+        Parameters
+        ----------
+        ranks : iterable of sequences or sets of int
+            For each instance, the distinct ranks (from 1) of all its relevant items.
+        gains : sequence of sequences of float, optional
+            How relevant each of these items is, 0 or above; an item of gain 0 is not relevant.
+        n_items : int or array_like of int, optional
+            Number of ranked items, one for all or one per instance.
+
+        Returns
+        -------
+        Ranks
+
+        Raises
+        ------
+        ValueError
+            If a rank is not a whole number of at least 1, or is in one instance twice; if the
+            gains do not fit the ranks, or one is negative or not finite.
+
+        Examples
+        --------
+        >>> Ranks.from_lists([[5, 3], [1], []]).n_relevant
+        array([2, 1, 0])
+        >>> Ranks.from_lists([[5, 3]], gains=[[1, 4]]).gains
+        array([4., 1.])
+        """
+        same_index(ranks=ranks, gains=gains)
+        given, counts = _flat_ranks(ranks)
+        instance = np.repeat(np.arange(len(counts)), counts)
+        order = np.lexsort((given, instance))
+        values = given[order]
+        repeated = np.flatnonzero((np.diff(values) == 0) & (np.diff(instance) == 0))
+        if repeated.size:
+            at = repeated[0]
+            raise ValueError(
+                f"ranks[{instance[at]}] holds rank {values[at]} twice; "
+                "two items cannot share one position"
+            )
+        if gains is None:
+            return cls(values, offsets_of(counts), counts, n_items=n_items)
+        gain = flat_gains("gains", gains, counts)[order]
+        keep = gain > 0
+        values, gain, instance = values[keep], gain[keep], instance[keep]
+        counts = np.bincount(instance, minlength=len(counts))
+        ideal = gain[np.lexsort((-gain, instance))]
+        return cls(
+            values,
+            offsets_of(counts),
+            counts,
+            gains=gain,
+            ideal_gains=ideal,
+            n_items=n_items,
+        )
+
+    @classmethod
+    def one_each(cls, ranks: IntArray, n_items: IntArray | None = None) -> Ranks:
+        """Return instances with one relevant item each, from ranks that were checked."""
+        made = object.__new__(cls)
+        counts = np.ones(ranks.size, dtype=np.int64)
+        content = {
+            "values": ranks,
+            "offsets": np.arange(ranks.size + 1),
+            "n_relevant": counts,
+            "n_items": n_items,
+            "is_one_each": True,
+        }
+        made.__dict__.update(dict.fromkeys(f.name for f in fields(cls)), **content)
+        return made
+
+    def __len__(self) -> int:
+        """Return the number of instances."""
+        return len(self.n_relevant)
+
+    def __getitem__(self, index: slice | ArrayLike) -> Ranks:
+        """Return some of the instances: a slice, a mask, or their positions (also repeated)."""
+        x = np.atleast_1d(np.arange(len(self))[index])
+        taken = ranges(self.offsets[x], self.n_ranked[x])
+        starts = offsets_of(self.n_relevant)
+        ideal = ranges(starts[x], self.n_relevant[x])
+        return Ranks(
+            self.values[taken],
+            offsets_of(self.n_ranked[x]),
+            self.n_relevant[x],
+            None if self.n_predicted is None else self.n_predicted[x],
+            None if self.gains is None else self.gains[taken],
+            None if self.ideal_gains is None else self.ideal_gains[ideal],
+            None if self.n_items is None else self.n_items[x],
+        )
+
+    @property
+    def n_ranked(self) -> IntArray:
+        """Number of relevant items of each instance that have a rank, shape (n_instances,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def is_one_each(self) -> bool:
+        """Whether every instance has one relevant item, and its rank."""
+        return bool((self.n_relevant == 1).all() and len(self.values) == len(self))
+
+    @cached_property
+    def instance(self) -> IntArray:
+        """Instance of each rank, from 0, shape (n_ranked,)."""
+        return np.repeat(np.arange(len(self)), self.n_ranked)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Place of each rank among its instance's: 1 for the best, shape (n_ranked,)."""
+        return np.arange(1, self.values.size + 1) - self.offsets[self.instance]
+
+    def sum(self, per_rank: FloatArray) -> FloatArray:
+        """Sum a value per rank over each instance, shape (n_instances,)."""
+        if self.is_one_each:
+            return per_rank
+        return np.bincount(self.instance, per_rank, len(self)).astype(np.float64, copy=False)
+
+
+def _flat(name: str, values: ArrayLike, low: int) -> IntArray:
+    flat = as_integers(name, values, low)
+    if flat.ndim != 1:
+        raise ValueError(f"{name} has shape {flat.shape}; {name} must be flat")
+    return flat
+
+
+def offsets_of(counts: IntArray) -> IntArray:
+    """Return where each of some runs of these lengths starts, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return the positions start, ..., start + length - 1 of each run, in one flat array."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+
+
+def _flat_ranks(ranks: Iterable[Any]) -> tuple[IntArray, IntArray]:
+    """Return all ranks in one flat array, and their number per instance."""
+    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
+        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
+    rows = [
+        list(row) if isinstance(row, Set) else row
+        for row in (ranks.values() if hasattr(ranks, "keys") else ranks)
+    ]
+    if not all(type(row) is list for row in rows) or not _plain(rows):
+        for x, row in enumerate(rows):  # slower, and says where something else is
+            rows[x] = as_integers(f"ranks[{x}]", row)
+            if rows[x].ndim != 1:
+                raise ValueError(
+                    f"ranks[{x}] is {shown(row)}; each instance must be a list of ranks"
+                )
+    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    flat = (rank for row in rows for rank in row)
+    return np.fromiter(flat, dtype=np.int64, count=int(counts.sum())), counts
+
+
+def _plain(rows: list[list[Any]]) -> bool:
+    """Tell whether lists hold nothing but integers from 1 to a size that fits."""
+    kinds = {type(rank) for row in rows for rank in row}
+    return kinds <= {int} and all(0 < rank < 2**53 for row in rows for rank in row)
+
+
+def flat_gains(name: str, gains: Sequence[Iterable[float]], counts: IntArray) -> FloatArray:
+    """Return all gains in one flat array, or say which is not a number of 0 or above."""
+    rows = [as_array(name, row if hasattr(row, "__len__") else list(row)) for row in gains]
+    if len(rows) != len(counts):
+        raise ValueError(f"{name} has {len(rows)} instances, ranks has {len(counts)}")
+    for x, row in enumerate(rows):
+        if row.shape != (counts[x],):
+            raise ValueError(f"{name}[{x}] has shape {row.shape}; it must have {counts[x]} gains")
+        _as_gains(f"{name}[{x}]", row)
+    return np.concatenate([*rows, np.empty(0)]).astype(np.float64)
+
+
+def _as_gains(name: str, gains: ArrayLike) -> FloatArray:
+    row = as_array(name, gains)
+    if row.size and row.dtype.kind not in "iuf":
+        raise ValueError(f"{name} is {shown(gains)}; gains must be numbers")
+    if (bad := ~(np.isfinite(row) & (row >= 0))).any():
+        refuse(name, row, bad, "finite and 0 or above")
+    return row.astype(np.float64)
+
+
+def as_rows(
+    ranks: Ranks | ArrayLike, n_items: ArrayLike | None, name: str = "ranks"
+) -> tuple[Ranks, tuple[int, ...]]:
+    """Return ranks as a `Ranks` that knows `n_items` if anyone does, and the shape of results."""
+    if isinstance(ranks, Ranks):
+        n = known_items(name, ranks, n_items)
+        if n is ranks.n_items:
+            return ranks, (len(ranks),)
+        check_within(name, ranks, n)
+        made = object.__new__(Ranks)
+        made.__dict__.update(ranks.__dict__, n_items=n)
+        return made, (len(ranks),)
+    values = as_integers(name, ranks)
+    n = None
+    if n_items is not None:
+        same_index(**{name: ranks, "n_items": n_items})
+        n = one_or_one_each("n_items", n_items, values.shape, low=1)
+        if (values > n).any():
+            refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
+        n = n.ravel()
+    return Ranks.one_each(values.ravel(), n), values.shape
+
+
+def known_items(name: str, ranks: Ranks | TiedRanks, n_items: ArrayLike | None) -> NDArray[Any]:
+    """Return the number of items that the ranks know or the caller gives; both must agree."""
+    if n_items is None:
+        return ranks.n_items  # type: ignore[return-value]
+    no_index("n_items", n_items)
+    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1)
+    if ranks.n_items is None:
+        return n
+    if (bad := n != ranks.n_items).any():
+        x = int(np.argmax(bad))
+        raise ValueError(
+            f"n_items is {n[x]} for instance {x}, but {name} knows that it is "
+            f"{ranks.n_items[x]}; leave n_items out"
+        )
+    return ranks.n_items
+
+
+def check_within(name: str, rows: Ranks, n: IntArray) -> None:
+    """Refuse a rank above its instance's number of items, or more relevant items than these."""
+    if (few := np.flatnonzero(rows.n_relevant > n)).size:
+        x = few[0]
+        raise ValueError(
+            f"n_items is {n[x]} for instance {x}, which has {rows.n_relevant[x]} relevant items"
+        )
+    bad = rows.values > n[rows.instance]
+    if bad.any():
+        at = int(np.argmax(bad))
+        x = int(rows.instance[at])
+        raise ValueError(
+            f"{name}[{x}] holds rank {rows.values[at]}; ranks must be at most n_items, {n[x]}"
+        )
+
+
+def check_all_ranked(name: str, rows: Ranks) -> None:
+    """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
+    if (unranked := np.flatnonzero(rows.n_ranked < rows.n_relevant)).size:
+        x = unranked[0]
+        raise ValueError(
+            f"{name}[{x}] has {rows.n_relevant[x]} relevant items but {rows.n_ranked[x]} ranks; "
+            "each relevant item must have a rank among all items"
+        )

@@ -1,0 +1,237 @@
+"""Ranks before ties are broken: what scores alone can say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._checks import (
+    RNG,
+    IntArray,
+    as_choice,
+    as_generator,
+    as_integers,
+    one_or_one_each,
+    read_only,
+    refuse,
+    same_index,
+)
+from sampled_metrics.ranks import Ranks, offsets_of
+
+__all__ = ["TiedRanks"]
+
+TieRule = Literal["optimistic", "pessimistic", "random"]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class TiedRanks:
+    """Ranks of relevant items among all candidates, before ties are broken.
+
+    Candidates with exactly the score of the relevant item can be above or below it: it can
+    have any of the ranks ``best``, ..., ``best + n_tied``. Metrics and expectations of it are
+    averages over all ways to break the ties, each equally likely.
+
+    Parameters
+    ----------
+    best : array_like of int, shape (n_entries,)
+        The best possible rank: 1 + the number of candidates with a higher score.
+    n_tied : int or array_like of int, shape (n_entries,)
+        Number of other candidates with exactly the same score.
+    n_items : int or array_like of int, shape (n_entries,)
+        Number of candidates, including the relevant item.
+    users : array_like of int, shape (n_entries,), optional
+        The user of each entry, where a user may have several relevant items; by default every
+        entry is an instance of its own.
+
+    Raises
+    ------
+    ValueError
+        If `best` is not flat, the others do not fit it, or the worst rank is above `n_items`; if
+        two entries of a user share some of their ranks, but not all.
+
+    Examples
+    --------
+    >>> ranks = TiedRanks(best=[1, 3], n_tied=[0, 1], n_items=4)
+    >>> ranks.break_ties("pessimistic")
+    array([1, 4])
+    >>> from sampled_metrics import ReciprocalRank
+    >>> ReciprocalRank()(ranks).round(4)
+    array([1.    , 0.2917])
+    """
+
+    best: IntArray
+    n_tied: IntArray
+    n_items: IntArray
+    users: IntArray | None
+
+    def __init__(
+        self,
+        best: ArrayLike,
+        n_tied: ArrayLike,
+        n_items: ArrayLike,
+        users: ArrayLike | None = None,
+    ) -> None:
+        same_index(best=best, n_tied=n_tied, n_items=n_items, users=users)
+        ranks = as_integers("best", best)
+        if ranks.ndim != 1:
+            raise ValueError(f"best has shape {ranks.shape}; best must be a flat list of ranks")
+        tied = _each("n_tied", n_tied, ranks, low=0)
+        n = _each("n_items", n_items, ranks, low=1)
+        owners = None if users is None else _each("users", users, ranks, low=0)
+        if (bad := ranks + tied > n).any():
+            refuse("best", ranks, bad, "at most n_items - n_tied")
+        for name, value in (("best", ranks), ("n_tied", tied), ("n_items", n), ("users", owners)):
+            object.__setattr__(self, name, None if value is None else read_only(value))
+        if owners is not None and self.has_several:
+            self._check_users(owners)
+
+    def _check_users(self, users: IntArray) -> None:
+        """Refuse entries of a user that cannot come from one ranking."""
+        order, _, _, size = _in_blocks(users, self.best)
+        user, n = users[order], self.n_items[order]
+        best, worst = self.best[order], (self.best + self.n_tied)[order]
+        same = np.diff(user) == 0
+        apart = (best[1:] > worst[:-1]) | ((best[1:] == best[:-1]) & (worst[1:] == worst[:-1]))
+        problems = (
+            (
+                same & ~apart,
+                "items with one score have the same best and n_tied, others share no rank",
+            ),
+            (same & (n[1:] != n[:-1]), "all items of a user have the same n_items"),
+            (size[1:] > (worst - best + 1)[1:], "n_tied leaves no place for all tied items"),
+        )
+        for bad, rule in problems:
+            if bad.any():
+                i = int(order[1:][bad][0])
+                raise ValueError(
+                    f"best[{i}] is {self.best[i]} with n_tied {self.n_tied[i]} and n_items "
+                    f"{self.n_items[i]}, which does not fit the other items of user {users[i]}; "
+                    f"{rule}"
+                )
+
+    @cached_property
+    def has_several(self) -> bool:
+        """Whether some user has several entries."""
+        return self.users is not None and len(np.unique(self.users)) < len(self)
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self.best)
+
+    def __getitem__(self, index: slice | ArrayLike) -> TiedRanks:
+        """Return some of the entries: a slice, a mask, or their positions."""
+        x = np.atleast_1d(np.arange(len(self))[index])
+        users = None if self.users is None else self.users[x]
+        return TiedRanks(self.best[x], self.n_tied[x], self.n_items[x], users)
+
+    def break_ties(self, rule: TieRule, *, rng: RNG = None) -> IntArray:
+        """Choose one of the possible ranks of each entry.
+
+        Entries of one user with the same score share their possible ranks, and get different
+        ones: the best of them, the worst, or some drawn without replacement.
+
+        Parameters
+        ----------
+        rule : {"optimistic", "pessimistic", "random"}
+            The best possible ranks, the worst, or ranks drawn uniformly.
+        rng : None, int, SeedSequence or Generator
+            Draws the random ranks; only "random" uses it.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_entries,)
+
+        Raises
+        ------
+        ValueError
+            If the rule is unknown.
+
+        Examples
+        --------
+        >>> TiedRanks(best=[1], n_tied=[9], n_items=[10]).break_ties("random", rng=0)
+        array([9])
+        >>> TiedRanks([2, 2], n_tied=3, n_items=9, users=[7, 7]).break_ties("optimistic")
+        array([2, 3])
+        """
+        as_choice("rule", rule, ("optimistic", "pessimistic", "random"))
+        if self.users is None or not self.has_several:
+            if rule == "random":
+                return self.best + as_generator(rng).integers(self.n_tied, endpoint=True)
+            return self.best + (self.n_tied if rule == "pessimistic" else 0)
+        order, block, place, size = _in_blocks(self.users, self.best)
+        if rule == "random":
+            steps = _distinct(self.n_tied[order] + 1, block, place, as_generator(rng))
+        else:
+            steps = place + (self.n_tied[order] + 1 - size if rule == "pessimistic" else 0)
+        ranks = np.empty_like(self.best)
+        ranks[order] = self.best[order] + steps
+        return ranks
+
+    def to_ranks(self, rule: TieRule, *, rng: RNG = None) -> Ranks:
+        """Break ties and gather the ranks of each user.
+
+        Parameters
+        ----------
+        rule, rng
+            As in `break_ties`.
+
+        Returns
+        -------
+        Ranks
+            One instance per user, in ascending order of `users`; without these, one per entry.
+
+        Examples
+        --------
+        >>> tied = TiedRanks([4, 1, 1], n_tied=[0, 1, 1], n_items=9, users=[0, 0, 1])
+        >>> tied.to_ranks("pessimistic").values
+        array([2, 4, 2])
+        """
+        ranks = self.break_ties(rule, rng=rng)
+        if self.users is None:
+            return Ranks.one_each(ranks, self.n_items)
+        first, counts = np.unique(self.users, return_index=True, return_counts=True)[1:]
+        values = ranks[np.lexsort((ranks, self.users))]
+        return Ranks(values, offsets_of(counts), counts, n_items=self.n_items[first])
+
+
+def _each(name: str, values: ArrayLike, ranks: IntArray, low: int) -> IntArray:
+    return one_or_one_each(name, values, ranks.shape, low)
+
+
+def _in_blocks(users: IntArray, best: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Sort entries by user and best rank; return the order, and of each the block, place and size.
+
+    A block holds a user's entries with the same score. Places in it count from 0.
+    """
+    order = np.lexsort((best, users))
+    new = (np.diff(users[order], prepend=-1) != 0) | (np.diff(best[order], prepend=-1) != 0)
+    block = np.cumsum(new) - 1
+    place = np.arange(len(order)) - np.flatnonzero(new)[block]
+    return order, block, place, np.bincount(block)[block]
+
+
+def _distinct(
+    length: IntArray, block: IntArray, place: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Draw a number below `length` for each entry, different within a block."""
+    drawn = rng.integers(length)
+    shared = np.flatnonzero(np.bincount(block)[block] > 1)
+    for x in np.split(shared, np.flatnonzero(place[shared] == 0)[1:]):
+        if len(x):
+            drawn[x] = rng.choice(length[x[0]], len(x), replace=False)
+    return drawn
+
+
+def one_instance_each(name: str, ranks: TiedRanks) -> None:
+    """Refuse several entries of one user where each entry must be an instance."""
+    if ranks.has_several:
+        users, counts = np.unique(ranks.users, return_counts=True)
+        x = int(np.argmax(counts > 1))
+        raise ValueError(
+            f"{name} holds {counts[x]} items of user {users[x]}; break ties first, as in "
+            f'{name}.to_ranks("random", rng=0)'
+        )
