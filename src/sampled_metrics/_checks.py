@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -191,7 +192,7 @@ def index_of(value: object) -> Any:
 def same_index(**values: object) -> None:
     """Refuse two arguments whose entries carry different labels: they would be paired wrongly."""
     labelled = [(name, index_of(v)) for name, v in values.items() if index_of(v) is not None]
-    for (first, one), (second, other) in zip(labelled[:-1], labelled[1:], strict=True):
+    for (first, one), (second, other) in pairwise(labelled):
         if not one.equals(other):
             raise ValueError(
                 f"{first} and {second} have different indexes; align them, as in "

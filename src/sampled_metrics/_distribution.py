@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray
 from sampled_metrics._quadrature import gauss_rule
-from sampled_metrics.ranks import ranges
 from sampled_metrics.ties import TiedRanks
 
 BLOCK = 2**19  # numbers that are in memory at once

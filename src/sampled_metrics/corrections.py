@@ -169,7 +169,7 @@ class CorrectedMetric:
         tables = np.stack([self._terms(1, int(size))[0] for size in n])
         return tables[which.reshape(np.shape(self.draw.n_items))]
 
-    def terms(self, n_relevant: int) -> FloatArray:
+    def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
 
         The table is fitted at the first call for each number q of relevant items and kept: up to q
@@ -180,6 +180,8 @@ class CorrectedMetric:
         n_relevant : int
             Number of relevant items q, at least 1; at least one item is irrelevant, without
             replacement as many as are drawn.
+        n_items : int, optional
+            Number of items, where the draw has one for each instance.
 
         Returns
         -------
@@ -191,8 +193,8 @@ class CorrectedMetric:
         ------
         ValueError
             If too few items are irrelevant; if several are relevant, and the estimator has a
-            prior, which is one for one relevant item, or the metric is no sum over them; if the
-            draw has a number of items for each instance.
+            prior, which is one for one relevant item, or the metric is no sum over them; if
+            `n_items` is missing.
 
         Examples
         --------
@@ -201,7 +203,8 @@ class CorrectedMetric:
         array([[0.5, 0.5, 0. , 0. ],
                [0.5, 0. , 0. , 0. ]])
         """
-        return self._terms(as_integer("n_relevant", n_relevant), self._one_number())
+        n = self._one_number() if n_items is None else as_integer("n_items", n_items, low=2)
+        return self._terms(as_integer("n_relevant", n_relevant), n)
 
     def _one_number(self) -> int:
         if np.ndim(self.draw.n_items) != 0:

@@ -1,0 +1,91 @@
+"""Fits of several estimators to several metrics, for each number of items that occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from sampled_metrics._checks import (
+    FloatArray,
+    IntArray,
+    as_choice,
+    as_integers,
+    as_kind,
+    as_named,
+)
+from sampled_metrics.corrections import CorrectedMetric, Estimator
+from sampled_metrics.metric import Metric
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import Draw
+from sampled_metrics.ties import TiedRanks
+
+Fit = Literal["each", "paper"]
+
+
+class Cell(NamedTuple):
+    """A metric and an estimator of it, by its name."""
+
+    metric: Metric
+    label: str
+    estimator: Estimator
+
+
+def cells_of(metrics: list[Metric], estimators: object) -> list[Cell]:
+    """Return every metric with every estimator, or say what is no estimator."""
+    named = as_named("estimators", estimators, '{"corrected": BiasVariance(gamma=0.1)}')
+    for label, given in named.items():
+        as_kind(f"estimators[{label!r}]", given, Estimator, "BiasVariance(gamma=0.1)")
+    return [Cell(metric, label, e) for metric in metrics for label, e in named.items()]
+
+
+def items_each(ranks: Any, draw: Draw) -> IntArray:
+    """Return each instance's number of items."""
+    if isinstance(ranks, Ranks | TiedRanks):
+        return draw.items_of(ranks)
+    size = as_integers("ranks", ranks).size
+    return np.broadcast_to(as_integers("n_items", draw.n_items, low=2), (size,))
+
+
+def draw_to_fit(n_items: IntArray, draw: Draw, fit: Fit) -> Draw:
+    """Return the draw that estimators are fitted for.
+
+    With "each" it is the draw as it is made, for each instance's own number of items. With "paper"
+    it is one draw with replacement from their mean number, rounded, as in Krichene & Rendle (2020).
+    """
+    as_choice("fit", fit, ("each", "paper"))
+    if fit == "paper":
+        return Draw(draw.n_samples, round(float(n_items.mean())))
+    return Draw(draw.n_samples, n_items, replacement=draw.replacement)
+
+
+class Tables:
+    """Estimates of all cells, fitted once for each number of items and kept."""
+
+    def __init__(self, cells: list[Cell], draw: Draw, fit: Fit, progress: bool = False) -> None:
+        self.cells, self.draw, self.fit, self.progress = cells, draw, fit, progress
+        self._kept: dict[tuple[int, bool], FloatArray] = {}
+
+    def by_items(self, n_items: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield which instances share a fit, and its table, shape (n_samples + 1, n_cells)."""
+        from tqdm import tqdm
+
+        fitted = draw_to_fit(n_items, self.draw, self.fit)
+        sizes, which = np.unique(np.asarray(fitted.n_items), return_inverse=True)
+        order = np.argsort(which, kind="stable") if which.ndim else np.arange(len(n_items))
+        ends = np.append(np.cumsum(np.bincount(which)), 0) if which.ndim else [len(n_items), 0]
+        for i, n in enumerate(tqdm(sizes, "fitting", delay=2, disable=not self.progress)):
+            yield order[ends[i - 1] : ends[i]], self._table(int(n), fitted.replacement)
+
+    def _table(self, n: int, replacement: bool) -> FloatArray:
+        if (n, replacement) not in self._kept:
+            draw = Draw(self.draw.n_samples, n, replacement=replacement)
+            columns = [cell.estimator.fit(cell.metric, draw).values for cell in self.cells]
+            self._kept[n, replacement] = np.stack(columns, axis=1)
+        return self._kept[n, replacement]
+
+    def fitted(self, n_items: IntArray) -> list[CorrectedMetric]:
+        """Return the fit of each cell for instances with several relevant items."""
+        draw = draw_to_fit(n_items, self.draw, self.fit)
+        return [cell.estimator.fit(cell.metric, draw) for cell in self.cells]

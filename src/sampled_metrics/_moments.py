@@ -1,0 +1,63 @@
+"""Mean and variance of estimates, for each user and over ties and samples, without simulation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._checks import FloatArray
+from sampled_metrics._distribution import expectation, nodes_of_ties
+from sampled_metrics._fits import Tables, items_each
+from sampled_metrics.metric import Metric
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ties import TiedRanks
+
+
+class Moments(NamedTuple):
+    """Of several estimates: each user's mean, and two variances of one user, on average."""
+
+    mean: FloatArray  # (n_users, n_estimates)
+    ties: FloatArray  # (n_estimates,)
+    sampling: FloatArray  # (n_estimates,)
+
+
+def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) -> Moments:
+    mean = np.column_stack([metric(ranks, n_items) for metric in metrics])
+    if np.isnan(mean).any():
+        raise ValueError(
+            f"user {np.isnan(mean).any(axis=1).argmax()} has no relevant item; leave such users out"
+        )
+    return Moments(mean, np.zeros(len(metrics)), np.zeros(len(metrics)))
+
+
+def sampled_moments(ranks: Any, tables: Tables) -> Moments:
+    """Return the moments of the estimates of all cells."""
+    n, draw = items_each(ranks, tables.draw), tables.draw
+    if isinstance(ranks, Ranks):
+        fitted = tables.fitted(n)
+        mean = np.column_stack([f.expectation(ranks, draw) for f in fitted])
+        variance = np.array([f.variance(ranks, draw).mean() for f in fitted])
+        return Moments(mean, np.zeros(len(fitted)), variance)
+    shape = len(n), len(tables.cells)
+    mean, mean_square, second = np.empty(shape), np.empty(shape), np.empty(shape)
+    for x, table in tables.by_items(n):
+        # Less the estimate for sampled rank 1: differences do not show it, and estimates that are
+        # all alike, such as those of Recall@10 among 10 items, leave no rounding errors.
+        table = table - table[0]
+        some = ranks[x] if isinstance(ranks, TiedRanks) else TiedRanks(ranks[x], 0, n[x])
+        at = nodes_of_ties(some, draw.n_samples, draw.replacement)
+        both = expectation(np.hstack([table, table**2]), at.ranks, n[x][at.entry], draw.replacement)
+        of_sample, of_square = np.split(both, 2, axis=1)
+        mean[x], mean_square[x] = at.mean(of_sample), at.mean(of_sample**2)
+        second[x] = at.mean(of_square)
+    ties = np.maximum(mean_square - mean**2, 0).mean(axis=0)
+    sampling = np.maximum(second - mean_square, 0).mean(axis=0)
+    return Moments(mean, ties, sampling)
+
+
+def clean_mean(each: FloatArray) -> FloatArray:
+    """Average each column; what is only rounding errors is 0, so that its sign says nothing."""
+    mean: FloatArray = each.mean(axis=0)
+    return np.where(np.abs(mean) > 1e-13 * np.abs(each).max(axis=0), mean, 0)

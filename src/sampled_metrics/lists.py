@@ -1,0 +1,394 @@
+"""From lists of recommended items, and the items that were relevant, to ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from numbers import Integral, Real
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics.ranks import Ranks
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+__all__ = ["ranks_from_recommendations"]
+
+SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
+MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
+LARGEST_ITEM = 2**63 - 1
+PLAIN = {list, tuple, set, frozenset, dict}  # rows that need no closer look
+
+brief = Repr()  # of what is wrong, for an error
+brief.maxstring = 80
+
+Lists = Iterable[Iterable[object]] | Mapping[Any, Iterable[object]]
+
+
+def ranks_from_recommendations(
+    predictions: Lists, labels: Lists | sparse.sparray | sparse.spmatrix
+) -> Ranks:
+    """Build ranks from lists of recommended items and the sets of items that were relevant.
+
+    Parameters
+    ----------
+    predictions : sequence of sequences, array of shape (n_instances, length), or mapping
+        For each instance, the recommended items, best first.
+        Items are integers of at least 0, or strings.
+    labels : sequence of sequences, sets or mappings, sparse matrix, or mapping
+        For each instance, its relevant items, in any order; or a mapping from each item to its
+        gain, which says how relevant it is (an item of gain 0 is not relevant).
+        A sparse matrix of shape (n_instances, n_items) holds the gains of integer items; several
+        entries for one place are added up, as SciPy does.
+
+    Returns
+    -------
+    Ranks
+        A relevant item that was not recommended counts in ``n_relevant`` and has no rank.
+
+    Raises
+    ------
+    ValueError
+        If the instances do not fit each other (see Notes), an instance names an item twice, an
+        item is neither a string nor an integer from 0 to 2^63 - 1, an array is masked, or a gain
+        is negative or not finite.
+
+    Notes
+    -----
+    Instances are paired by user where both arguments are mappings from a user to a list; both
+    must name the same users, and the ranks are in the order of `predictions`.
+    Two pandas Series must have the same index, in the same order.
+    In all other cases the first list belongs to the first set of labels, and so on.
+
+    A negative item is refused because -1 is often not an item but padding.
+
+    Examples
+    --------
+    >>> ranks_from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).values
+    array([1, 2])
+    >>> ranks_from_recommendations([["a", "b"]], [{"b": 3, "c": 1, "a": 0}]).gains
+    array([3.])
+    >>> ranks_from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]}).values
+    array([2, 1])
+    """
+    keys, predictions, labels = _by_instance(predictions, labels)
+    predicted = _predictions(keys, predictions)
+    relevant, gains = _labels(keys, labels)
+    n = len(predicted)
+    if n != len(relevant):
+        raise ValueError(
+            f"predictions has {n} instances, labels has {len(relevant)}; "
+            "they must have the same number"
+        )
+    if predicted.items.size and relevant.items.size and predicted.kind != relevant.kind:
+        raise ValueError(
+            f"predictions holds {predicted.kind}, labels holds {relevant.kind}; "
+            "name the items by integers in both, or by strings in both"
+        )
+    label, place = _find(predicted, relevant)
+    owner = np.repeat(np.arange(n), relevant.counts)[label]
+    values = place - predicted.offsets[owner] + 1
+    offsets = _offsets(np.bincount(owner, minlength=n))
+    if gains is None:
+        return Ranks(values, offsets, relevant.counts, predicted.counts)
+    ideal = _descending(gains, relevant.counts)
+    return Ranks(values, offsets, relevant.counts, predicted.counts, gains[label], ideal)
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """The items of all instances, one after the other."""
+
+    name: str
+    keys: Sequence[object] | None  # what the instances are called, where not 0, 1, ...
+    items: Any  # an array of integers, or of objects that are strings
+    offsets: IntArray  # instance x owns items[offsets[x]:offsets[x + 1]]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def counts(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    @property
+    def kind(self) -> str:
+        return "strings" if self.items.dtype.kind == "O" else "integers"
+
+    def refuse(self, i: int, problem: str) -> NoReturn:
+        """Raise the error for one of the items."""
+        x = int(np.searchsorted(self.offsets, i, side="right")) - 1
+        item = self.items[i]
+        item = item.item() if isinstance(item, np.generic) else item
+        raise ValueError(f"{_at(self.name, self.keys, x)} holds item {brief.repr(item)}{problem}")
+
+
+def _at(name: str, keys: Sequence[object] | None, x: int) -> str:
+    return f"{name}[{x if keys is None else keys[x]!r}]"
+
+
+def _offsets(counts: NDArray[Any]) -> IntArray:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
+
+
+def _by_instance(predictions: Any, labels: Any) -> tuple[list[Any] | None, Any, Any]:
+    """Return what the instances are called, and both arguments in one order of instances."""
+    both = predictions, labels
+    if all(isinstance(given, Mapping) for given in both):
+        _check_same_users(predictions, labels)
+        users = list(predictions)
+        return users, [predictions[user] for user in users], [labels[user] for user in users]
+    if any(isinstance(given, Mapping) for given in both):
+        raise ValueError(
+            f"predictions is a {type(predictions).__name__}, labels is a {type(labels).__name__}; "
+            "give both as a dict from user to items (a pandas Series has to_dict()), or neither"
+        )
+    indexes = [getattr(given, "index", None) for given in both]
+    if any(index is None or callable(index) for index in indexes):  # list.index is a method
+        return None, predictions, labels
+    if not np.array_equal(predictions.index, labels.index):
+        raise ValueError(
+            "predictions and labels have different indexes; to pair them by user, use "
+            "labels = labels.reindex(predictions.index), with an empty list for each user "
+            "without labels"
+        )
+    return list(predictions.index), predictions, labels
+
+
+def _check_same_users(predictions: Mapping[Any, Any], labels: Mapping[Any, Any]) -> None:
+    sides = (("predictions", predictions), ("labels", labels))
+    for (name, users), (other, others) in (sides, sides[::-1]):
+        for user in users:
+            if user not in others:
+                raise ValueError(
+                    f"{name} has user {user!r}, {other} has not; add {other}[{user!r}] = [] "
+                    f"if this user counts, or take the user out of {name}"
+                )
+
+
+def _rows(name: str, keys: Sequence[object] | None, given: Any) -> Any:
+    """Return a matrix of items as it is, everything else as a list of plain lists and sets."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array; give lists, without the masked items")
+    if hasattr(given, "columns"):
+        raise ValueError(
+            f"{name} is a table; give one list of items for each user, for example "
+            "table.groupby('user')['item'].agg(list)"
+        )
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "iuU":
+        return np.asarray(given)  # of a np.matrix, too
+    if isinstance(given, Set) or not _is_list(given):
+        raise ValueError(
+            f"{name} is {brief.repr(given)}; it must hold one list of items for each instance"
+        )
+    rows = list(given)
+    if not _kinds(rows) <= PLAIN:
+        rows = [_plain(name, keys, x, row) for x, row in enumerate(rows)]
+    return rows
+
+
+def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
+    """Return the items of one instance as a list or a set, or as the mapping that they are."""
+    if type(row) is np.ndarray and row.ndim == 1 and row.dtype.kind in "iuU":
+        return row.tolist()
+    if isinstance(row, np.ma.MaskedArray):
+        at = _at(name, keys, x)
+        raise ValueError(f"{at} is a masked array; give a list, without the masked items")
+    if not _is_list(row):
+        at = _at(name, keys, x)
+        raise ValueError(f"{at} is {brief.repr(row)}; it must be a list, an empty one included")
+    return row if isinstance(row, list | tuple | Set | Mapping) else list(row)
+
+
+def _is_list(value: object) -> bool:
+    """Tell whether a value holds others, unlike a string or an array without an axis."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _kinds(rows: Any) -> set[type]:
+    """Return the types of the rows; a matrix has none to look at."""
+    return set() if isinstance(rows, np.ndarray) else set(map(type, rows))
+
+
+def _predictions(keys: Sequence[object] | None, predictions: Any) -> _Lists:
+    if hasattr(predictions, "tocsr"):
+        raise ValueError("predictions is a sparse matrix; it must be lists, best item first")
+    rows = _rows("predictions", keys, predictions)
+    if any(issubclass(kind, Set | Mapping) for kind in _kinds(rows)):
+        x = next(x for x, row in enumerate(rows) if isinstance(row, Set | Mapping))
+        raise ValueError(
+            f"{_at('predictions', keys, x)} is a {type(rows[x]).__name__}; "
+            "it must be a list, best item first"
+        )
+    return _flatten("predictions", keys, rows)
+
+
+def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatArray | None]:
+    """Return the relevant items, and their gains where these were given."""
+    if hasattr(labels, "tocsr"):
+        return _sparse_labels(keys, labels)
+    rows = _rows("labels", keys, labels)
+    relevant = _flatten("labels", keys, rows)
+    graded = {issubclass(kind, Mapping) for kind in _kinds(rows)}
+    if graded == {True, False}:
+        raise ValueError(
+            "labels mixes dicts with lists; give a dict from item to gain for every instance, "
+            "an empty one if it has no labels, or a list for every instance"
+        )
+    if graded != {True}:
+        return relevant, None
+    gains = list(chain.from_iterable(row.values() for row in rows))
+    if not all(issubclass(kind, Real) for kind in set(map(type, gains))):
+        i = next(i for i, gain in enumerate(gains) if not isinstance(gain, Real))
+        relevant.refuse(i, f" with gain {brief.repr(gains[i])}; a gain must be a number")
+    return _positive(relevant, np.array(gains, dtype=np.float64))
+
+
+def _sparse_labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatArray | None]:
+    matrix = labels.tocsr()  # itself where it is one
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"labels is a sparse array of shape {matrix.shape} and dtype {matrix.dtype}; "
+            "it must be a matrix of real numbers, one row per instance"
+        )
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    relevant = _Lists("labels", keys, matrix.indices, matrix.indptr.astype(np.int64))
+    if (matrix.data == 1).all():
+        return relevant, None
+    return _positive(relevant, matrix.data.astype(np.float64))
+
+
+def _positive(relevant: _Lists, gains: FloatArray) -> tuple[_Lists, FloatArray]:
+    """Leave out the items of gain 0: they are not relevant."""
+    if (bad := ~(np.isfinite(gains) & (gains >= 0))).any():
+        i = int(np.argmax(bad))
+        relevant.refuse(i, f" with gain {gains[i]:g}; a gain must be finite and 0 or above")
+    keep = gains > 0
+    offsets = _offsets(keep)[relevant.offsets]
+    return _Lists(relevant.name, relevant.keys, relevant.items[keep], offsets), gains[keep]
+
+
+def _descending(gains: FloatArray, counts: IntArray) -> FloatArray:
+    """Sort the gains of each instance, the largest first."""
+    levels, level = np.unique(-gains, return_inverse=True)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    # One sort of integers is several times as fast as a sort by two keys.
+    ordered: FloatArray = -levels[np.sort(owner * len(levels) + level) % max(1, len(levels))]
+    return ordered
+
+
+def _flatten(name: str, keys: Sequence[object] | None, rows: Any) -> _Lists:
+    """Return the items of all instances one after the other, each an integer or a string."""
+    if isinstance(rows, np.ndarray):
+        items, offsets = rows.ravel(), np.arange(len(rows) + 1) * rows.shape[1]
+    else:
+        flat = list(chain.from_iterable(rows))
+        offsets = _offsets(np.fromiter(map(len, rows), np.int64, len(rows)))
+        items = _as_array(_Lists(name, keys, flat, offsets))
+    lists = _Lists(name, keys, items, offsets)
+    if not items.size:
+        return lists
+    if isinstance(items[0], str):
+        return _Lists(name, keys, items.astype(object, copy=False), offsets)
+    if items.min() < 0:
+        problem = "; a negative number is often padding: leave it out, or name items by strings"
+        lists.refuse(int(np.argmax(items < 0)), problem)
+    if items.max() > LARGEST_ITEM:
+        problem = "; integer items must be below 2**63: name larger ones by strings"
+        lists.refuse(int(np.argmax(items > LARGEST_ITEM)), problem)
+    return _Lists(name, keys, items.astype(np.int64, copy=False), offsets)
+
+
+def _as_array(lists: _Lists) -> NDArray[Any]:
+    """Return a flat list of items as an array, or say which is neither integer nor string."""
+    flat = lists.items
+    kinds = {kind: _kind(kind) for kind in set(map(type, flat))}
+    if set(kinds.values()) <= {"integer"}:
+        try:
+            return np.fromiter(flat, np.int64, len(flat))
+        except OverflowError:
+            return np.array(flat, dtype=object)
+    if set(kinds.values()) == {"string"}:
+        # Objects, because NumPy's own strings lose a zero character at the end.
+        return np.array(flat, dtype=object)
+    for i, item in enumerate(flat):
+        kind = kinds[type(item)]
+        if kind is None:
+            problem = f" of type {type(item).__name__}; items must be integers or strings"
+            lists.refuse(i, problem)
+        if kind != kinds[type(flat[0])]:
+            lists.refuse(i, f", a {kind}, and other items that are not; name all in one way")
+    raise AssertionError
+
+
+def _kind(kind: type) -> str | None:
+    if issubclass(kind, str):
+        return "string"
+    return "integer" if issubclass(kind, Integral) and not issubclass(kind, bool) else None
+
+
+def _find(predicted: _Lists, relevant: _Lists) -> tuple[IntArray, IntArray]:
+    """Return the places of the hits in the labels and predictions, by instance, then by rank.
+
+    There is one slot per instance and item, for a block of instances at a time, so that the slots
+    fit in the cache. Each prediction leaves its number there, and each label looks into its slot.
+    Numbers only grow, so those of earlier blocks are too small to count.
+    """
+    n = len(predicted)
+    codes, wanted_codes, span = _codes(predicted.items, relevant.items)
+    n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
+    row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
+    few = max(predicted.items.size, relevant.items.size) < 2**31 - 1
+    slots: NDArray[Any] = np.zeros(row.size * span, np.int32 if few else np.int64)
+    labels, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for first in range(0, n, n_rows):
+        block = slice(first, first + n_rows)
+        start, stop = relevant.offsets[[first, min(first + n_rows, n)]].tolist()
+        wanted = row[: n - first].repeat(relevant.counts[block])
+        wanted += wanted_codes[start:stop]
+        if relevant.counts[block].max() > 1:
+            # Numbers below 0 are no prediction's: they only show what is there twice.
+            _leave(slots, wanted, relevant, start, -1)
+        begin, end = predicted.offsets[[first, min(first + n_rows, n)]].tolist()
+        listed = row[: n - first].repeat(predicted.counts[block])
+        listed += codes[begin:end]
+        _leave(slots, listed, predicted, begin, 1)
+        place = slots.take(wanted)
+        hits = np.flatnonzero(place > begin)
+        hits = hits[place[hits].argsort()]
+        labels.append(start + hits)
+        places.append(place[hits] - np.int64(1))
+    return np.concatenate(labels), np.concatenate(places)
+
+
+def _leave(slots: NDArray[Any], slot: IntArray, lists: _Lists, start: int, sign: int) -> None:
+    """Leave each item's number, from 1, in its slot; refuse an item whose slot has another's."""
+    number = np.arange(start + 1, start + 1 + slot.size, dtype=slots.dtype)
+    number *= sign
+    slots[slot] = number
+    if (twice := slots.take(slot) != number).any():
+        lists.refuse(start + int(np.argmax(twice)), " twice; an item can be in a list once")
+
+
+def _codes(
+    predicted: NDArray[Any], relevant: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Return integers from 0 to `span` - 1, equal for equal items, and `span`."""
+    both = predicted, relevant
+    if all(items.dtype.kind == "i" and items.max(initial=0) < SLOTS for items in both):
+        return predicted, relevant, 1 + max(int(items.max(initial=0)) for items in both)
+    import pandas as pd
+
+    codes, distinct = pd.factorize(np.concatenate(both))
+    return codes[: predicted.size], codes[predicted.size :], max(1, len(distinct))
