@@ -153,7 +153,8 @@ class CorrectedMetric:
     def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:
         self.metric, self.draw, self.estimator = metric, draw, estimator
         self._tables: dict[tuple[int, int], FloatArray] = {}
-        for n in np.unique(np.asarray(draw.n_items)):
+        self._sizes = np.asarray(draw.n_items, dtype=np.int64)  # no axis: one for all
+        for n in np.unique(self._sizes):
             self._terms(1, int(n))
 
     @property
@@ -163,11 +164,12 @@ class CorrectedMetric:
         The shape is (n_samples + 1,), or (n_instances, n_samples + 1) if the draw has a number of
         items for each instance.
         """
-        if np.ndim(self.draw.n_items) == 0:
-            return self._terms(1, self._one_number())[0]
-        n, which = np.unique(np.asarray(self.draw.n_items), return_inverse=True)
+        if self._sizes.ndim == 0:
+            table: FloatArray = self._terms(1, self._one_number())[0]
+            return table
+        n, which = np.unique(self._sizes, return_inverse=True)
         tables = np.stack([self._terms(1, int(size))[0] for size in n])
-        return tables[which.reshape(np.shape(self.draw.n_items))]
+        return tables[which.reshape(self._sizes.shape)]
 
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
@@ -207,11 +209,11 @@ class CorrectedMetric:
         return self._terms(as_integer("n_relevant", n_relevant), n)
 
     def _one_number(self) -> int:
-        if np.ndim(self.draw.n_items) != 0:
+        if self._sizes.ndim != 0:
             raise ValueError(
                 "n_items of the draw is one per instance; fit one number for its terms"
             )
-        return int(self.draw.n_items)  # type: ignore[arg-type]
+        return int(self._sizes)
 
     def _terms(self, q: int, n_items: int) -> FloatArray:
         """Return the table for q relevant among `n_items`, shape (q, n_samples + 1)."""
@@ -290,7 +292,7 @@ class CorrectedMetric:
 
     def _items_each(self, length: int) -> IntArray:
         """Return the number of items for which each instance's table was fitted."""
-        n = np.asarray(self.draw.n_items)
+        n = self._sizes
         if n.ndim and n.shape != (length,):
             raise ValueError(f"the draw is for {n.size} instances; there are {length}")
         return np.broadcast_to(n, (length,))
@@ -327,7 +329,7 @@ class CorrectedMetric:
         """
         real = self._real(draw)
         if isinstance(ranks, Ranks):
-            if np.ndim(self.draw.n_items) == 0:
+            if self._sizes.ndim == 0:
                 n = self._one_number()
                 return expect_terms(real, ranks, self.metric, lambda q, _: self._terms(q, n))
             self._items_each(len(ranks))
@@ -437,7 +439,7 @@ class CorrectedMetric:
         columns: Callable[[FloatArray], FloatArray],
     ) -> FloatArray:
         """Return expectations of what `columns` makes of each table, one or several."""
-        if np.ndim(self.draw.n_items) == 0:
+        if self._sizes.ndim == 0:
             return draw.expect_values(ranks, columns(self.values))
         flat: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
         fitted = self._items_each(len(flat))
@@ -452,12 +454,14 @@ class CorrectedMetric:
 
 def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
+    each: FloatArray
     if tables.ndim == 1:
-        return tables[place]
+        each = tables[place]
+        return each
     if place.shape[-1:] != tables.shape[:1] or tables.ndim != 2:
         raise ValueError(
             f"sampled_ranks has shape {place.shape}; its last axis must have one entry per "
             f"instance of the draw, {tables.shape[0]}"
         )
-    each: FloatArray = tables[np.arange(len(tables)), place]
+    each = tables[np.arange(len(tables)), place]
     return each

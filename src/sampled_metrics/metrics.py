@@ -57,9 +57,8 @@ class AUC(Metric):
     def _over_ties(self, ranks: TiedRanks, n_items: IntArray) -> FloatArray:
         """Return the value at the middle rank: it is linear in the rank."""
         middle = ranks.best + ranks.n_tied / 2
-        return self.gain(middle, 1, 1, n_items) / self.normalizer(
-            Ranks.one_each(ranks.best, n_items)
-        )
+        pairs = self.normalizer(Ranks.one_each(ranks.best, n_items))
+        return np.asarray(self.gain(middle, 1, 1, n_items) / pairs)
 
 
 @dataclass(frozen=True)
@@ -332,6 +331,8 @@ class NDCG(Metric):
     def _graded_ideal(self, ranks: Ranks) -> FloatArray:
         """Sum the discounted gains of each instance, the largest first at the ranks 1, 2, ..."""
         counts, gains = ranks.n_relevant, ranks.ideal_gains
+        assert ranks.gains is not None
+        assert gains is not None
         if self.ideal == "hits":
             kept = self.cut(np.ones(ranks.values.shape), ranks.values) > 0
             instance, gains = ranks.instance[kept], ranks.gains[kept]

@@ -7,7 +7,7 @@ instance is a plain array of ranks, several are a `Ranks`. Ranks whose ties are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -220,7 +220,7 @@ class Ranks:
         """Return the number of instances."""
         return len(self.n_relevant)
 
-    def __getitem__(self, index: slice | ArrayLike) -> Ranks:
+    def __getitem__(self, index: Any) -> Ranks:
         """Return some of the instances: a slice, a mask, or their positions (also repeated)."""
         x = np.atleast_1d(np.arange(len(self))[index])
         taken = ranges(self.offsets[x], self.n_ranked[x])
@@ -278,17 +278,15 @@ def offsets_of(counts: IntArray) -> IntArray:
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """Return the positions start, ..., start + length - 1 of each run, in one flat array."""
     ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    size = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.arange(size) + np.repeat(starts - (ends - lengths), lengths))
 
 
-def _flat_ranks(ranks: Iterable[Any]) -> tuple[IntArray, IntArray]:
+def _flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
     """Return all ranks in one flat array, and their number per instance."""
-    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
-    rows = [
-        list(row) if isinstance(row, Set) else row
-        for row in (ranks.values() if hasattr(ranks, "keys") else ranks)
-    ]
+    if isinstance(ranks, str | bytes | Mapping) or not isinstance(ranks, Iterable):
+        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of lists of ranks")
+    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in ranks]
     if not all(type(row) is list for row in rows) or not _plain(rows):
         for x, row in enumerate(rows):  # slower, and says where something else is
             rows[x] = as_integers(f"ranks[{x}]", row)
@@ -332,6 +330,7 @@ def as_rows(
     ranks: Ranks | ArrayLike, n_items: ArrayLike | None, name: str = "ranks"
 ) -> tuple[Ranks, tuple[int, ...]]:
     """Return ranks as a `Ranks` that knows `n_items` if anyone does, and the shape of results."""
+    n: Any = None
     if isinstance(ranks, Ranks):
         n = known_items(name, ranks, n_items)
         if n is ranks.n_items:
@@ -341,7 +340,6 @@ def as_rows(
         made.__dict__.update(ranks.__dict__, n_items=n)
         return made, (len(ranks),)
     values = as_integers(name, ranks)
-    n = None
     if n_items is not None:
         same_index(**{name: ranks, "n_items": n_items})
         n = one_or_one_each("n_items", n_items, values.shape, low=1)

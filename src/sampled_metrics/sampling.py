@@ -266,23 +266,25 @@ class Draw:
         _check_hypergeometric(n)
         return 1 + generator.hypergeometric(r - 1, n - r, self.n_samples, size=shape)
 
-    def items_of(self, ranks: Ranks | TiedRanks) -> IntArray:
+    def items_of(self, ranks: Ranks | TiedRanks | ArrayLike) -> IntArray:
         """Return each instance's number of items, from the ranks or the draw.
 
         Parameters
         ----------
-        ranks : Ranks or TiedRanks
+        ranks : Ranks, TiedRanks or array_like of int
             The instances.
 
         Returns
         -------
-        ndarray of int64, shape (n_instances,)
+        ndarray of int64, shape of `ranks` or (n_instances,)
 
         Raises
         ------
         ValueError
             If neither knows them, both do and disagree, or they are too small for this draw.
         """
+        if not isinstance(ranks, Ranks | TiedRanks):
+            return self._plain(ranks)[1]
         if isinstance(ranks, TiedRanks):
             one_instance_each("ranks", ranks)
         n = known_items("ranks", ranks, self.n_items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,7 +122,7 @@ class TiedRanks:
         """Return the number of entries."""
         return len(self.best)
 
-    def __getitem__(self, index: slice | ArrayLike) -> TiedRanks:
+    def __getitem__(self, index: Any) -> TiedRanks:
         """Return some of the entries: a slice, a mask, or their positions."""
         x = np.atleast_1d(np.arange(len(self))[index])
         users = None if self.users is None else self.users[x]
@@ -229,7 +229,7 @@ def _distinct(
 def one_instance_each(name: str, ranks: TiedRanks) -> None:
     """Refuse several entries of one user where each entry must be an instance."""
     if ranks.has_several:
-        users, counts = np.unique(ranks.users, return_counts=True)
+        users, counts = np.unique(np.asarray(ranks.users), return_counts=True)
         x = int(np.argmax(counts > 1))
         raise ValueError(
             f"{name} holds {counts[x]} items of user {users[x]}; break ties first, as in "
