@@ -14,7 +14,8 @@ from sampled_metrics._checks import (
     as_kind,
     as_named,
 )
-from sampled_metrics.corrections import CorrectedMetric, Estimator
+from sampled_metrics.corrections import CorrectedMetric
+from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.sampling import Draw
 

@@ -20,7 +20,7 @@ from sampled_metrics._checks import (
 )
 from sampled_metrics._distribution import expectation, nodes_of_ties
 from sampled_metrics._fits import Fit, Tables, cells_of
-from sampled_metrics.corrections import Estimator
+from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
