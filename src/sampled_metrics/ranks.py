@@ -201,21 +201,6 @@ class Ranks:
             n_items=n_items,
         )
 
-    @classmethod
-    def one_each(cls, ranks: IntArray, n_items: IntArray | None = None) -> Ranks:
-        """Return instances with one relevant item each, from ranks that were checked."""
-        made = object.__new__(cls)
-        counts = np.ones(ranks.size, dtype=np.int64)
-        content = {
-            "values": ranks,
-            "offsets": np.arange(ranks.size + 1),
-            "n_relevant": counts,
-            "n_items": n_items,
-            "is_one_each": True,
-        }
-        made.__dict__.update(dict.fromkeys(f.name for f in fields(cls)), **content)
-        return made
-
     def __len__(self) -> int:
         """Return the number of instances."""
         return len(self.n_relevant)
@@ -261,6 +246,20 @@ class Ranks:
         if self.is_one_each:
             return per_rank
         return np.bincount(self.instance, per_rank, len(self)).astype(np.float64, copy=False)
+
+
+def one_relevant_each(ranks: IntArray, n_items: IntArray | None = None) -> Ranks:
+    """Return instances with one relevant item each, from ranks that were checked."""
+    made = object.__new__(Ranks)
+    content = {
+        "values": ranks,
+        "offsets": np.arange(ranks.size + 1),
+        "n_relevant": np.ones(ranks.size, dtype=np.int64),
+        "n_items": n_items,
+        "is_one_each": True,
+    }
+    made.__dict__.update(dict.fromkeys(f.name for f in fields(Ranks)), **content)
+    return made
 
 
 def _flat(name: str, values: ArrayLike, low: int) -> IntArray:
@@ -346,7 +345,7 @@ def as_rows(
         if (values > n).any():
             refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
         n = n.ravel()
-    return Ranks.one_each(values.ravel(), n), values.shape
+    return one_relevant_each(values.ravel(), n), values.shape
 
 
 def known_items(name: str, ranks: Ranks | TiedRanks, n_items: ArrayLike | None) -> NDArray[Any]:
@@ -382,11 +381,11 @@ def check_within(name: str, rows: Ranks, n: IntArray) -> None:
         )
 
 
-def check_all_ranked(name: str, rows: Ranks) -> None:
+def check_all_ranked(name: str, rows: Ranks, why: str = "among all items") -> None:
     """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
     if (unranked := np.flatnonzero(rows.n_ranked < rows.n_relevant)).size:
         x = unranked[0]
         raise ValueError(
             f"{name}[{x}] has {rows.n_relevant[x]} relevant items but {rows.n_ranked[x]} ranks; "
-            "each relevant item must have a rank among all items"
+            f"each relevant item must have a rank {why}"
         )

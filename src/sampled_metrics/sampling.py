@@ -93,6 +93,18 @@ class Draw:
             n_items = read_only(n) if n.ndim else int(n)
         object.__setattr__(self, "n_items", n_items)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one is the same draw."""
+        return (
+            isinstance(other, Draw)
+            and (self.n_samples, self.replacement) == (other.n_samples, other.replacement)
+            and np.array_equal(np.asarray(self.n_items), np.asarray(other.n_items))
+        )
+
+    def __hash__(self) -> int:
+        """Hash what is no array."""
+        return hash((self.n_samples, self.replacement))
+
     def pmf(self, ranks: TiedRanks | ArrayLike) -> FloatArray:
         r"""Compute the probability of each sampled rank.
 
@@ -317,7 +329,8 @@ class Draw:
         if not isinstance(ranks, TiedRanks):
             r, n = self._plain(ranks)
             each = expectation(values, r.ravel(), n.ravel(), self.replacement)
-            return each.reshape(r.shape + values.shape[1:])
+            found: FloatArray = each.reshape(r.shape + values.shape[1:])[()]  # no 0-d array
+            return found
         n = self.items_of(ranks)
         at = nodes_of_ties(ranks, self.n_samples, self.replacement)
         each = expectation(values, at.ranks, n[at.entry], self.replacement)

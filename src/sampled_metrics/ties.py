@@ -20,7 +20,7 @@ from sampled_metrics._checks import (
     refuse,
     same_index,
 )
-from sampled_metrics.ranks import Ranks, offsets_of
+from sampled_metrics.ranks import Ranks, offsets_of, one_relevant_each
 
 __all__ = ["TiedRanks"]
 
@@ -192,7 +192,7 @@ class TiedRanks:
         """
         ranks = self.break_ties(rule, rng=rng)
         if self.users is None:
-            return Ranks.one_each(ranks, self.n_items)
+            return one_relevant_each(ranks, self.n_items)
         first, counts = np.unique(self.users, return_index=True, return_counts=True)[1:]
         values = ranks[np.lexsort((ranks, self.users))]
         return Ranks(values, offsets_of(counts), counts, n_items=self.n_items[first])
