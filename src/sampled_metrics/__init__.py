@@ -24,7 +24,8 @@ from sampled_metrics.metrics import (
     Recall,
     ReciprocalRank,
 )
-from sampled_metrics.movielens import Split, load_movielens_1m, read_split
+from sampled_metrics.data import Split, leave_last_out, read_split
+from sampled_metrics.movielens import load_movielens_1m, read_ratings
 from sampled_metrics.power import power_analysis
 from sampled_metrics.problem import Problem
 from sampled_metrics.ranks import Ranks
