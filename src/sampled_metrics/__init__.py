@@ -38,6 +38,8 @@ from sampled_metrics.ranking import Ranks, TiedRanks, exact_ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
 from sampled_metrics.sampling import expected_metric, rank_distribution, sample_ranks
 
+__version__ = "0.1.0"
+
 __all__ = [
     "AUC",
     "F1",
