@@ -26,7 +26,9 @@ from sampled_metrics.metrics import (
     ReciprocalRank,
 )
 from sampled_metrics.movielens import load_movielens_1m, read_ratings
+from sampled_metrics.popularity import WeightedDraw
 from sampled_metrics.power import power_analysis
+from sampled_metrics.priors import AdaptiveSample, estimate_rank_distribution, sample_adaptively
 from sampled_metrics.problem import Problem
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
@@ -40,6 +42,7 @@ __all__ = [
     "AUC",
     "F1",
     "NDCG",
+    "AdaptiveSample",
     "AveragePrecision",
     "BiasVariance",
     "Comparison",
@@ -63,7 +66,9 @@ __all__ = [
     "Split",
     "TiedRanks",
     "Uncorrected",
+    "WeightedDraw",
     "compare",
+    "estimate_rank_distribution",
     "exact_evaluation",
     "exact_ranks",
     "expected_evaluation",
@@ -73,5 +78,6 @@ __all__ = [
     "ranks_from_recommendations",
     "read_ratings",
     "read_split",
+    "sample_adaptively",
     "sampled_evaluation",
 ]
