@@ -146,9 +146,11 @@ def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
     return p
 
 
-def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Say which names are allowed if `value` is none of them."""
-    if not isinstance(value, str) or value not in choices:
+def as_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Say which values are allowed if `value` is none of them."""
+    if isinstance(value, bool) or not any(
+        isinstance(value, type(choice)) and value == choice for choice in choices
+    ):
         allowed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} is {shown(value)}; {name} must be one of {allowed}")
 
