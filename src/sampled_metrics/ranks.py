@@ -371,7 +371,7 @@ def as_rows(
     n = None
     if n_items is not None:
         same_index(**{name: ranks, "n_items": n_items})
-        n = one_or_one_each("n_items", n_items, values.shape, low=1)
+        n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
         if (values > n).any():
             refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
         n = n.ravel()
@@ -383,7 +383,7 @@ def known_items(name: str, ranks: Ranks | TiedRanks, n_items: ArrayLike | None) 
     if n_items is None:
         return ranks.n_items  # type: ignore[return-value]
     no_index("n_items", n_items)
-    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1)
+    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1, of=name)
     if ranks.n_items is None:
         return n
     if (bad := n != ranks.n_items).any():
