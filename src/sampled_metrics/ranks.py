@@ -301,11 +301,12 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 
 def _flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
     """Return all ranks in one flat array, and their number per instance."""
-    if isinstance(ranks, str | bytes | Mapping) or not isinstance(ranks, Iterable):
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of lists of ranks")
+    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
+        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
     if hasattr(ranks, "to_numpy"):  # a DataFrame would give the names of its columns
         ranks = ranks.to_numpy()
-    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in ranks]
+    given = ranks.values() if isinstance(ranks, Mapping) else ranks
+    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in given]
     if not all(type(row) is list for row in rows) or not _plain(rows):
         for x, row in enumerate(rows):  # slower, and says where something else is
             rows[x] = as_integers(f"ranks[{x}]", row)
