@@ -9,8 +9,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
 ORDER = """
     _checks _ids _files data _download movielens recommenders ranks ties lists scoring
     metric metrics _terms _quadrature _distribution sampling popularity problem
-    corrections estimator estimators priors dominance bounds _fits _moments comparison
-    power evaluation __init__
+    corrections estimator estimators priors dominance _programs bounds _fits _moments
+    comparison power evaluation __init__
 """.split()
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 BY_NAME = {path.stem: path for path in PACKAGE.glob("*.py")}
