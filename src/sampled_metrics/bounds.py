@@ -268,7 +268,7 @@ def _items(draw: Draw) -> IntArray:
     if draw.n_items is None:
         raise ValueError(
             "draw.n_items is None; bounds need the number of items: "
-            f"Draw({draw.n_samples}, n_items=n_items)"
+            f"Draw({draw.n_samples}, n_items=...)"
         )
     return np.asarray(draw.n_items)
 
