@@ -1,7 +1,8 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
-from sampled_metrics.comparison import Comparison, compare, power_analysis
-from sampled_metrics.corrections import CorrectedMetric, Estimator
+from sampled_metrics.comparison import Comparison, compare
+from sampled_metrics.corrections import CorrectedMetric
+from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import (
     BiasVariance,
     ConstrainedLeastSquares,
@@ -24,6 +25,7 @@ from sampled_metrics.metrics import (
     ReciprocalRank,
 )
 from sampled_metrics.movielens import Split, load_movielens_1m, read_split
+from sampled_metrics.power import power_analysis
 from sampled_metrics.problem import Problem
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization

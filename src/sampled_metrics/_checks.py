@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-T = TypeVar("T")
 RNG = np.random.Generator | np.random.SeedSequence | int | None
 
 LARGEST = 2**53
@@ -153,7 +152,7 @@ def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} is {shown(value)}; {name} must be one of {allowed}")
 
 
-def as_kind(name: str, value: object, kind: type[T], example: str) -> T:
+def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
     """Return `value` if it is an instance of a class; else show what would be one."""
     if not isinstance(value, kind):
         called = isinstance(value, type) and issubclass(value, kind)
@@ -163,7 +162,7 @@ def as_kind(name: str, value: object, kind: type[T], example: str) -> T:
     return value
 
 
-def as_list(name: str, values: object, kind: type[T], example: str) -> list[T]:
+def as_list(name: str, values: Any, kind: type[Any], example: str) -> list[Any]:
     """Return a list of instances of a class, not empty; `example` shows one of them."""
     if isinstance(values, str | Mapping | kind) or not isinstance(values, Iterable):
         raise ValueError(f"{name} is {shown(values)}; {name} must be a list, such as [{example}]")

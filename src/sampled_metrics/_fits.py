@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -11,15 +11,13 @@ from sampled_metrics._checks import (
     FloatArray,
     IntArray,
     as_choice,
-    as_integers,
     as_kind,
     as_named,
 )
-from sampled_metrics.corrections import CorrectedMetric, Estimator
+from sampled_metrics.corrections import CorrectedMetric
+from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
-from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks
 
 Fit = Literal["each", "paper"]
 
@@ -38,14 +36,6 @@ def cells_of(metrics: list[Metric], estimators: object) -> list[Cell]:
     for label, given in named.items():
         as_kind(f"estimators[{label!r}]", given, Estimator, "BiasVariance(gamma=0.1)")
     return [Cell(metric, label, e) for metric in metrics for label, e in named.items()]
-
-
-def items_each(ranks: Any, draw: Draw) -> IntArray:
-    """Return each instance's number of items."""
-    if isinstance(ranks, Ranks | TiedRanks):
-        return draw.items_of(ranks)
-    size = as_integers("ranks", ranks).size
-    return np.broadcast_to(as_integers("n_items", draw.n_items, low=2), (size,))
 
 
 def draw_to_fit(n_items: IntArray, draw: Draw, fit: Fit) -> Draw:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._checks import FloatArray
 from sampled_metrics._distribution import expectation, nodes_of_ties
-from sampled_metrics._fits import Tables, items_each
+from sampled_metrics._fits import Tables
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
@@ -34,7 +34,7 @@ def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) 
 
 def sampled_moments(ranks: Any, tables: Tables) -> Moments:
     """Return the moments of the estimates of all cells."""
-    n, draw = items_each(ranks, tables.draw), tables.draw
+    n, draw = tables.draw.items_of(ranks), tables.draw
     if isinstance(ranks, Ranks):
         fitted = tables.fitted(n)
         mean = np.column_stack([f.expectation(ranks, draw) for f in fitted])

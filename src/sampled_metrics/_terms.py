@@ -36,7 +36,8 @@ def term_values(metric: Metric, ranks: NDArray[Any], q: int, n: int) -> FloatArr
         )
     order = np.arange(1, q + 1)[:, None]
     place = np.asarray(ranks) + order - 1
-    return metric.cut(metric.gain(place, order, q, n), place) / z[0]
+    values: FloatArray = metric.cut(metric.gain(place, order, q, n), place) / z[0]
+    return values
 
 
 def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
@@ -54,7 +55,7 @@ def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
     plain = Ranks(ranks.order, ranks.offsets, ranks.n_relevant, n_items=ranks.n_relevant + 1)
     ours, ones = (np.broadcast_to(metric.normalizer(x), len(x)) for x in (graded, plain))
     weight: FloatArray = metric.relevance_weight(ranks.gains)
-    return weight * (ones / ours)[ranks.instance]
+    return np.asarray(weight * (ones / ours)[ranks.instance])
 
 
 def by_count(ranks: Ranks, n: IntArray) -> Iterator[tuple[int, int, IntArray, IntArray]]:

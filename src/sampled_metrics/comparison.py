@@ -7,8 +7,8 @@ these three move it, follows from exact ranks without a simulation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import ceil, inf, nan, sqrt
 from typing import TYPE_CHECKING, Any
@@ -23,14 +23,11 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     as_kind,
-    as_list,
-    as_named,
     same_index,
-    shown,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
 from sampled_metrics._moments import clean_mean, exact_moments, sampled_moments
-from sampled_metrics.corrections import Estimator
+from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
@@ -38,9 +35,9 @@ from sampled_metrics.sampling import Draw
 from sampled_metrics.ties import TiedRanks
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-__all__ = ["Comparison", "compare", "power_analysis"]
+__all__ = ["Comparison", "compare"]
 
 Given = Ranks | TiedRanks | ArrayLike
 
@@ -301,89 +298,12 @@ def compare(
         raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
     same_index(a=a, b=b)
     estimators = {"": Uncorrected() if estimator is None else estimator}
-    ranks = {"a": _as_ranks("a", a), "b": _as_ranks("b", b)}
-    ((*_, found),) = _comparisons(ranks, [metric], [draw], estimators, fit, n_items)
+    ranks = {"a": as_ranks_of_users("a", a), "b": as_ranks_of_users("b", b)}
+    ((*_, found),) = comparisons_of(ranks, [metric], [draw], estimators, fit, n_items)
     return found
 
 
-def power_analysis(
-    recommenders: Mapping[str, Given],
-    metrics: Iterable[Metric],
-    draws: Iterable[Draw | None],
-    estimators: Mapping[str, Estimator],
-    *,
-    n_users: Iterable[int] | None = None,
-    fit: Fit = "each",
-) -> pd.DataFrame:
-    """Compare all pairs of recommenders, for several draws and numbers of users.
-
-    Parameters
-    ----------
-    recommenders : mapping of str to TiedRanks, Ranks or array_like of int
-        Exact ranks of each recommender, by its name: the same users in the same order.
-    metrics : iterable of Metric
-        The metrics to compare by.
-    draws : iterable of Draw or None
-        What is drawn for each user, such as ``[Draw(100), Draw(1000), None]``; None ranks all
-        items.
-    estimators : mapping of str to Estimator
-        The estimators, by name.
-    n_users : iterable of int, optional
-        Numbers of new users from the same population; by default as many as there are ranks.
-    fit : {"each", "paper"}
-        What the estimators are fitted for, as in `expected_evaluation`.
-
-    Returns
-    -------
-    DataFrame
-        Columns first, second, metric, estimator ("exact" where nothing is drawn), n_samples,
-        then the fields of `Comparison`, and what its methods return: standard_error, right_order,
-        right_order_same_users, power, power_wrong, users_needed.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two recommenders, or one of the others is empty; or as `compare`.
-
-    Examples
-    --------
-    >>> from sampled_metrics import AveragePrecision, Draw
-    >>> toy = {"A": TiedRanks([100, 100], 0, 1000), "C": TiedRanks([212, 2], 0, 1000)}
-    >>> draws, estimators = [Draw(9), Draw(99), None], {"uncorrected": Uncorrected()}
-    >>> table = power_analysis(toy, [AveragePrecision()], draws, estimators)
-    >>> table[["estimator", "n_samples", "exact_difference", "difference"]].round(3)
-         estimator  n_samples  exact_difference  difference
-    0  uncorrected          9            -0.242      -0.059
-    1  uncorrected         99            -0.242      -0.399
-    2        exact       <NA>            -0.242      -0.242
-    """
-    import pandas as pd
-
-    named = as_named("recommenders", recommenders, '{"A": ranks_of_a, "B": ranks_of_b}')
-    if len(named) < 2:
-        raise ValueError(f"recommenders has the one name {[*named]}; it must have two or more")
-    same_index(**{f"recommenders[{name!r}]": given for name, given in named.items()})
-    ranks = {name: _as_ranks(f"recommenders[{name!r}]", given) for name, given in named.items()}
-    listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
-    made = _as_draws(draws)
-    sizes = [None] if n_users is None else [as_integer("n_users", size) for size in n_users]
-    if not sizes:
-        raise ValueError("n_users is empty; leave it out, or give numbers of users, as in [1000]")
-    rows: list[dict[str, Any]] = []
-    names = "first", "second", "metric", "estimator", "n_samples"
-    for *cell, found in _comparisons(ranks, listed, made, estimators, fit, None):
-        for size in sizes:
-            one = found.at(n_users=size)
-            rows.append(dict(zip(names, cell, strict=True)) | asdict(one))
-            rows[-1]["standard_error"] = one.standard_error
-            rows[-1]["right_order"] = one.right_order()
-            rows[-1]["right_order_same_users"] = one.right_order(same_users=True)
-            rows[-1]["power"], rows[-1]["power_wrong"] = one.power()
-            rows[-1]["users_needed"] = one.users_needed()
-    return pd.DataFrame(rows).astype({"n_samples": "Int64"})
-
-
-def _comparisons(
+def comparisons_of(
     recommenders: dict[str, Any],
     metrics: list[Metric],
     draws: list[Draw | None],
@@ -416,18 +336,7 @@ def _comparisons(
                 yield first, second, str(metrics[column]), label, m, Comparison(size, *values)
 
 
-def _as_draws(draws: object) -> list[Draw | None]:
-    if isinstance(draws, str) or not isinstance(draws, Iterable) or not (made := list(draws)):
-        raise ValueError(
-            f"draws is {shown(draws)}; draws must be a list, such as [Draw(100), None]"
-        )
-    for i, draw in enumerate(made):
-        if draw is not None:
-            as_kind(f"draws[{i}]", draw, Draw, "Draw(n_samples=100)")
-    return made
-
-
-def _as_ranks(name: str, ranks: Given) -> Ranks | TiedRanks | IntArray:
+def as_ranks_of_users(name: str, ranks: Given) -> Ranks | TiedRanks | IntArray:
     if isinstance(ranks, Ranks | TiedRanks):
         return ranks
     plain = as_integers(name, ranks)

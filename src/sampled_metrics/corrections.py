@@ -11,10 +11,8 @@ item among n - q + 1, so each term is a metric of one relevant item and has a ta
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +23,6 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     as_kind,
-    as_probabilities,
     read_only,
     refuse,
 )
@@ -37,102 +34,10 @@ from sampled_metrics.ranks import Ranks, check_all_ranked
 from sampled_metrics.sampling import Draw, blocks, expect_terms
 from sampled_metrics.ties import TiedRanks, one_instance_each
 
-__all__ = ["CorrectedMetric", "Estimator"]
+if TYPE_CHECKING:
+    from sampled_metrics.estimator import Estimator
 
-
-class Estimator(ABC):
-    """A way to turn sampled ranks into estimates of a metric.
-
-    To write an estimator of your own, derive a frozen dataclass (``eq=False``) from this class,
-    with its parameters as fields and one method, `solve`. Everything in this package then works
-    with it.
-
-    Examples
-    --------
-    Estimates of a metric between 0 and 1 may lie outside. Clipped, they are nearer, and biased:
-
-    >>> from dataclasses import dataclass
-    >>> from sampled_metrics import BiasVariance, Draw, Recall
-    >>> @dataclass(frozen=True, eq=False)
-    ... class Clipped(Estimator):
-    ...     gamma: float
-    ...
-    ...     def solve(self, problem):
-    ...         return BiasVariance(self.gamma).solve(problem).clip(0, 1)
-    >>> Clipped(gamma=0.1).fit(Recall(k=10), Draw(10, n_items=1000)).values[:3].round(4)
-    array([0.2465, 0.    , 0.    ])
-    """
-
-    prior: FloatArray | None = None
-
-    def fit(self, metric: Metric, draw: Draw) -> CorrectedMetric:
-        """Tabulate the estimate of a metric for each sampled rank.
-
-        Parameters
-        ----------
-        metric : Metric
-            The metric to estimate, such as ``Recall(k=10)``.
-        draw : Draw
-            The draw, with its `n_items`: one number, or one for each instance that is evaluated.
-
-        Returns
-        -------
-        CorrectedMetric
-            The table of ``n_samples + 1`` estimates, or one for each number of items.
-
-        Raises
-        ------
-        ValueError
-            If `metric` or `draw` is none, the draw does not know `n_items`, the estimator's prior
-            is not for this number of ranks, or, for an estimator that averages over ranks, none
-            of the ranks leads to some sampled rank.
-
-        Notes
-        -----
-        For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
-        uniform over its ranks among the irrelevant items.
-
-        Averages over ranks are sums over a grid of a few hundred of them. They are exact up to
-        rounding for a metric that is smooth in the rank up to its cutoff `k`.
-        """
-        as_kind("metric", metric, Metric, "Recall(k=10)")
-        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-        if draw.n_items is None:
-            raise ValueError(
-                "draw.n_items is None; a fit needs the number of items: "
-                f"Draw({draw.n_samples}, n_items)"
-            )
-        return CorrectedMetric(metric, draw, self)
-
-    @abstractmethod
-    def solve(self, problem: Problem) -> FloatArray:
-        """Compute the estimate for each sampled rank.
-
-        Parameters
-        ----------
-        problem : Problem
-            A metric under a draw from one number of items.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_samples + 1,)
-        """
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether the other one is of the same kind and has the same parameters."""
-        return type(self) is type(other) and all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name))
-            for f in fields(self)  # type: ignore[arg-type]
-        )
-
-    def __hash__(self) -> int:
-        """Hash the kind: parameters may be arrays."""
-        return hash(type(self))
-
-
-def as_prior(prior: ArrayLike | None) -> FloatArray | None:
-    """Return a prior that cannot be changed."""
-    return None if prior is None else read_only(as_probabilities("prior", prior))
+__all__ = ["CorrectedMetric"]
 
 
 class CorrectedMetric:
@@ -153,7 +58,8 @@ class CorrectedMetric:
     def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:
         self.metric, self.draw, self.estimator = metric, draw, estimator
         self._tables: dict[tuple[int, int], FloatArray] = {}
-        for n in np.unique(np.asarray(draw.n_items)):
+        self._sizes = np.asarray(draw.n_items, dtype=np.int64)  # no axis: one for all
+        for n in np.unique(self._sizes):
             self._terms(1, int(n))
 
     @property
@@ -163,11 +69,12 @@ class CorrectedMetric:
         The shape is (n_samples + 1,), or (n_instances, n_samples + 1) if the draw has a number of
         items for each instance.
         """
-        if np.ndim(self.draw.n_items) == 0:
-            return self._terms(1, self._one_number())[0]
-        n, which = np.unique(np.asarray(self.draw.n_items), return_inverse=True)
+        if self._sizes.ndim == 0:
+            table: FloatArray = self._terms(1, self._one_number())[0]
+            return table
+        n, which = np.unique(self._sizes, return_inverse=True)
         tables = np.stack([self._terms(1, int(size))[0] for size in n])
-        return tables[which.reshape(np.shape(self.draw.n_items))]
+        return tables[which.reshape(self._sizes.shape)]
 
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
@@ -207,11 +114,11 @@ class CorrectedMetric:
         return self._terms(as_integer("n_relevant", n_relevant), n)
 
     def _one_number(self) -> int:
-        if np.ndim(self.draw.n_items) != 0:
+        if self._sizes.ndim != 0:
             raise ValueError(
                 "n_items of the draw is one per instance; fit one number for its terms"
             )
-        return int(self.draw.n_items)  # type: ignore[arg-type]
+        return int(self._sizes)
 
     def _terms(self, q: int, n_items: int) -> FloatArray:
         """Return the table for q relevant among `n_items`, shape (q, n_samples + 1)."""
@@ -290,7 +197,7 @@ class CorrectedMetric:
 
     def _items_each(self, length: int) -> IntArray:
         """Return the number of items for which each instance's table was fitted."""
-        n = np.asarray(self.draw.n_items)
+        n = self._sizes
         if n.ndim and n.shape != (length,):
             raise ValueError(f"the draw is for {n.size} instances; there are {length}")
         return np.broadcast_to(n, (length,))
@@ -327,7 +234,7 @@ class CorrectedMetric:
         """
         real = self._real(draw)
         if isinstance(ranks, Ranks):
-            if np.ndim(self.draw.n_items) == 0:
+            if self._sizes.ndim == 0:
                 n = self._one_number()
                 return expect_terms(real, ranks, self.metric, lambda q, _: self._terms(q, n))
             self._items_each(len(ranks))
@@ -437,7 +344,7 @@ class CorrectedMetric:
         columns: Callable[[FloatArray], FloatArray],
     ) -> FloatArray:
         """Return expectations of what `columns` makes of each table, one or several."""
-        if np.ndim(self.draw.n_items) == 0:
+        if self._sizes.ndim == 0:
             return draw.expect_values(ranks, columns(self.values))
         flat: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
         fitted = self._items_each(len(flat))
@@ -452,12 +359,14 @@ class CorrectedMetric:
 
 def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
+    each: FloatArray
     if tables.ndim == 1:
-        return tables[place]
+        each = tables[place]
+        return each
     if place.shape[-1:] != tables.shape[:1] or tables.ndim != 2:
         raise ValueError(
             f"sampled_ranks has shape {place.shape}; its last axis must have one entry per "
             f"instance of the draw, {tables.shape[0]}"
         )
-    each: FloatArray = tables[np.arange(len(tables)), place]
+    each = tables[np.arange(len(tables)), place]
     return each

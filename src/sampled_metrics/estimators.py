@@ -18,7 +18,7 @@ from sampled_metrics._checks import (
     as_integer,
     as_number,
 )
-from sampled_metrics.corrections import Estimator, as_prior
+from sampled_metrics.estimator import Estimator, as_prior
 from sampled_metrics.metrics import Recall
 from sampled_metrics.problem import Problem
 from sampled_metrics.sampling import Draw

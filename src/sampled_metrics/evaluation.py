@@ -19,8 +19,8 @@ from sampled_metrics._checks import (
     as_named,
 )
 from sampled_metrics._distribution import expectation, nodes_of_ties
-from sampled_metrics._fits import Fit, Tables, cells_of, items_each
-from sampled_metrics.corrections import Estimator
+from sampled_metrics._fits import Fit, Tables, cells_of
+from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
@@ -221,7 +221,7 @@ def _tables(
 
 def _means(ranks: Any, tables: Tables) -> FloatArray:
     """Return the expected estimate of each cell, on average over instances."""
-    n, draw = items_each(ranks, tables.draw), tables.draw
+    n, draw = tables.draw.items_of(ranks), tables.draw
     if isinstance(ranks, Ranks):
         each = [f.expectation(ranks, draw) for f in tables.fitted(n)]
         return np.array([np.nanmean(values) for values in each])
@@ -242,7 +242,7 @@ def _runs(
     """Return the mean estimate of each run and cell, shape (repeats, n_cells)."""
     from tqdm import tqdm
 
-    n, m = items_each(ranks, tables.draw), tables.draw.n_samples
+    n, m = tables.draw.items_of(ranks), tables.draw.n_samples
     values = np.zeros((repeats, len(tables.cells)))
     bar = tqdm(values, f"sampling for {name}", delay=2, disable=not tables.progress)
     if isinstance(ranks, Ranks):

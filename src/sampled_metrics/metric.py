@@ -172,7 +172,8 @@ class Metric(ABC):
             value = rows.sum(self._gains(rows)) / self.normalizer(rows)
         if not rows.is_one_each:
             value = np.where(rows.n_relevant > 0, value, np.nan)
-        return np.asarray(value, dtype=np.float64).reshape(shape)
+        found: FloatArray = np.asarray(value, dtype=np.float64).reshape(shape)[()]  # no 0-d array
+        return found
 
     def _gains(self, rows: Ranks) -> FloatArray:
         """Return what each rank adds, shape (n_ranked,)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sampled_metrics._checks import FloatArray, IntArray, refuse
 from sampled_metrics.metric import Metric
-from sampled_metrics.ranks import Ranks, check_all_ranked, offsets_of
+from sampled_metrics.ranks import Ranks, check_all_ranked, offsets_of, one_relevant_each
 from sampled_metrics.ties import TiedRanks
 
 __all__ = [
@@ -50,16 +50,15 @@ class AUC(Metric):
     def normalizer(self, ranks: Ranks) -> FloatArray:
         """Count the pairs of a relevant and an irrelevant item: see `Metric.normalizer`."""
         assert ranks.n_items is not None  # checked before
-        check_all_ranked("ranks", ranks)
+        check_all_ranked("ranks", ranks, "for AUC")
         pairs = ranks.n_relevant.astype(np.float64) * (ranks.n_items - ranks.n_relevant)
         return np.where(pairs > 0, pairs, np.nan)
 
     def _over_ties(self, ranks: TiedRanks, n_items: IntArray) -> FloatArray:
         """Return the value at the middle rank: it is linear in the rank."""
         middle = ranks.best + ranks.n_tied / 2
-        return self.gain(middle, 1, 1, n_items) / self.normalizer(
-            Ranks.one_each(ranks.best, n_items)
-        )
+        pairs = self.normalizer(one_relevant_each(ranks.best, n_items))
+        return np.asarray(self.gain(middle, 1, 1, n_items) / pairs)
 
 
 @dataclass(frozen=True)
@@ -332,6 +331,8 @@ class NDCG(Metric):
     def _graded_ideal(self, ranks: Ranks) -> FloatArray:
         """Sum the discounted gains of each instance, the largest first at the ranks 1, 2, ..."""
         counts, gains = ranks.n_relevant, ranks.ideal_gains
+        assert ranks.gains is not None
+        assert gains is not None
         if self.ideal == "hits":
             kept = self.cut(np.ones(ranks.values.shape), ranks.values) > 0
             instance, gains = ranks.instance[kept], ranks.gains[kept]

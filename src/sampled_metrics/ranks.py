@@ -7,7 +7,7 @@ instance is a plain array of ranks, several are a `Ranks`. Ranks whose ties are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -201,26 +201,11 @@ class Ranks:
             n_items=n_items,
         )
 
-    @classmethod
-    def one_each(cls, ranks: IntArray, n_items: IntArray | None = None) -> Ranks:
-        """Return instances with one relevant item each, from ranks that were checked."""
-        made = object.__new__(cls)
-        counts = np.ones(ranks.size, dtype=np.int64)
-        content = {
-            "values": ranks,
-            "offsets": np.arange(ranks.size + 1),
-            "n_relevant": counts,
-            "n_items": n_items,
-            "is_one_each": True,
-        }
-        made.__dict__.update(dict.fromkeys(f.name for f in fields(cls)), **content)
-        return made
-
     def __len__(self) -> int:
         """Return the number of instances."""
         return len(self.n_relevant)
 
-    def __getitem__(self, index: slice | ArrayLike) -> Ranks:
+    def __getitem__(self, index: Any) -> Ranks:
         """Return some of the instances: a slice, a mask, or their positions (also repeated)."""
         x = np.atleast_1d(np.arange(len(self))[index])
         taken = ranges(self.offsets[x], self.n_ranked[x])
@@ -263,6 +248,20 @@ class Ranks:
         return np.bincount(self.instance, per_rank, len(self)).astype(np.float64, copy=False)
 
 
+def one_relevant_each(ranks: IntArray, n_items: IntArray | None = None) -> Ranks:
+    """Return instances with one relevant item each, from ranks that were checked."""
+    made = object.__new__(Ranks)
+    content = {
+        "values": ranks,
+        "offsets": np.arange(ranks.size + 1),
+        "n_relevant": np.ones(ranks.size, dtype=np.int64),
+        "n_items": n_items,
+        "is_one_each": True,
+    }
+    made.__dict__.update(dict.fromkeys(f.name for f in fields(Ranks)), **content)
+    return made
+
+
 def _flat(name: str, values: ArrayLike, low: int) -> IntArray:
     flat = as_integers(name, values, low)
     if flat.ndim != 1:
@@ -278,17 +277,15 @@ def offsets_of(counts: IntArray) -> IntArray:
 def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """Return the positions start, ..., start + length - 1 of each run, in one flat array."""
     ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    size = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.arange(size) + np.repeat(starts - (ends - lengths), lengths))
 
 
-def _flat_ranks(ranks: Iterable[Any]) -> tuple[IntArray, IntArray]:
+def _flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
     """Return all ranks in one flat array, and their number per instance."""
-    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
-    rows = [
-        list(row) if isinstance(row, Set) else row
-        for row in (ranks.values() if hasattr(ranks, "keys") else ranks)
-    ]
+    if isinstance(ranks, str | bytes | Mapping) or not isinstance(ranks, Iterable):
+        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of lists of ranks")
+    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in ranks]
     if not all(type(row) is list for row in rows) or not _plain(rows):
         for x, row in enumerate(rows):  # slower, and says where something else is
             rows[x] = as_integers(f"ranks[{x}]", row)
@@ -332,6 +329,7 @@ def as_rows(
     ranks: Ranks | ArrayLike, n_items: ArrayLike | None, name: str = "ranks"
 ) -> tuple[Ranks, tuple[int, ...]]:
     """Return ranks as a `Ranks` that knows `n_items` if anyone does, and the shape of results."""
+    n: Any = None
     if isinstance(ranks, Ranks):
         n = known_items(name, ranks, n_items)
         if n is ranks.n_items:
@@ -341,14 +339,13 @@ def as_rows(
         made.__dict__.update(ranks.__dict__, n_items=n)
         return made, (len(ranks),)
     values = as_integers(name, ranks)
-    n = None
     if n_items is not None:
         same_index(**{name: ranks, "n_items": n_items})
         n = one_or_one_each("n_items", n_items, values.shape, low=1)
         if (values > n).any():
             refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
         n = n.ravel()
-    return Ranks.one_each(values.ravel(), n), values.shape
+    return one_relevant_each(values.ravel(), n), values.shape
 
 
 def known_items(name: str, ranks: Ranks | TiedRanks, n_items: ArrayLike | None) -> NDArray[Any]:
@@ -384,11 +381,11 @@ def check_within(name: str, rows: Ranks, n: IntArray) -> None:
         )
 
 
-def check_all_ranked(name: str, rows: Ranks) -> None:
+def check_all_ranked(name: str, rows: Ranks, why: str = "among all items") -> None:
     """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
     if (unranked := np.flatnonzero(rows.n_ranked < rows.n_relevant)).size:
         x = unranked[0]
         raise ValueError(
             f"{name}[{x}] has {rows.n_relevant[x]} relevant items but {rows.n_ranked[x]} ranks; "
-            "each relevant item must have a rank among all items"
+            f"each relevant item must have a rank {why}"
         )

@@ -93,6 +93,18 @@ class Draw:
             n_items = read_only(n) if n.ndim else int(n)
         object.__setattr__(self, "n_items", n_items)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one is the same draw."""
+        return (
+            isinstance(other, Draw)
+            and (self.n_samples, self.replacement) == (other.n_samples, other.replacement)
+            and np.array_equal(np.asarray(self.n_items), np.asarray(other.n_items))
+        )
+
+    def __hash__(self) -> int:
+        """Hash what is no array."""
+        return hash((self.n_samples, self.replacement))
+
     def pmf(self, ranks: TiedRanks | ArrayLike) -> FloatArray:
         r"""Compute the probability of each sampled rank.
 
@@ -266,23 +278,25 @@ class Draw:
         _check_hypergeometric(n)
         return 1 + generator.hypergeometric(r - 1, n - r, self.n_samples, size=shape)
 
-    def items_of(self, ranks: Ranks | TiedRanks) -> IntArray:
+    def items_of(self, ranks: Ranks | TiedRanks | ArrayLike) -> IntArray:
         """Return each instance's number of items, from the ranks or the draw.
 
         Parameters
         ----------
-        ranks : Ranks or TiedRanks
+        ranks : Ranks, TiedRanks or array_like of int
             The instances.
 
         Returns
         -------
-        ndarray of int64, shape (n_instances,)
+        ndarray of int64, shape of `ranks` or (n_instances,)
 
         Raises
         ------
         ValueError
             If neither knows them, both do and disagree, or they are too small for this draw.
         """
+        if not isinstance(ranks, Ranks | TiedRanks):
+            return self._plain(ranks)[1]
         if isinstance(ranks, TiedRanks):
             one_instance_each("ranks", ranks)
         n = known_items("ranks", ranks, self.n_items)
@@ -315,7 +329,8 @@ class Draw:
         if not isinstance(ranks, TiedRanks):
             r, n = self._plain(ranks)
             each = expectation(values, r.ravel(), n.ravel(), self.replacement)
-            return each.reshape(r.shape + values.shape[1:])
+            found: FloatArray = each.reshape(r.shape + values.shape[1:])[()]  # no 0-d array
+            return found
         n = self.items_of(ranks)
         at = nodes_of_ties(ranks, self.n_samples, self.replacement)
         each = expectation(values, at.ranks, n[at.entry], self.replacement)

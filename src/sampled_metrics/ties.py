@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from sampled_metrics._checks import (
     refuse,
     same_index,
 )
-from sampled_metrics.ranks import Ranks, offsets_of
+from sampled_metrics.ranks import Ranks, offsets_of, one_relevant_each
 
 __all__ = ["TiedRanks"]
 
@@ -122,7 +122,7 @@ class TiedRanks:
         """Return the number of entries."""
         return len(self.best)
 
-    def __getitem__(self, index: slice | ArrayLike) -> TiedRanks:
+    def __getitem__(self, index: Any) -> TiedRanks:
         """Return some of the entries: a slice, a mask, or their positions."""
         x = np.atleast_1d(np.arange(len(self))[index])
         users = None if self.users is None else self.users[x]
@@ -192,7 +192,7 @@ class TiedRanks:
         """
         ranks = self.break_ties(rule, rng=rng)
         if self.users is None:
-            return Ranks.one_each(ranks, self.n_items)
+            return one_relevant_each(ranks, self.n_items)
         first, counts = np.unique(self.users, return_index=True, return_counts=True)[1:]
         values = ranks[np.lexsort((ranks, self.users))]
         return Ranks(values, offsets_of(counts), counts, n_items=self.n_items[first])
@@ -229,7 +229,7 @@ def _distinct(
 def one_instance_each(name: str, ranks: TiedRanks) -> None:
     """Refuse several entries of one user where each entry must be an instance."""
     if ranks.has_several:
-        users, counts = np.unique(ranks.users, return_counts=True)
+        users, counts = np.unique(np.asarray(ranks.users), return_counts=True)
         x = int(np.argmax(counts > 1))
         raise ValueError(
             f"{name} holds {counts[x]} items of user {users[x]}; break ties first, as in "

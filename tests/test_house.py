@@ -1,0 +1,57 @@
+"""The package stays a house that one can hold in the head: small modules, in one order."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
+ORDER = """
+    _checks data movielens recommenders ranks ties lists scoring metric metrics _terms
+    _quadrature _distribution sampling popularity problem corrections estimator estimators priors
+    dominance bounds _fits _moments comparison power evaluation __init__
+""".split()
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+BY_NAME = {path.stem: path for path in PACKAGE.glob("*.py")}
+
+
+def names(path):
+    return str(path.relative_to(PACKAGE))
+
+
+def imported(path):
+    """Return the modules of the package that a module imports, inside of functions, too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sampled_metrics"):
+            package, _, module = node.module.partition(".")
+            yield from [module] if module else [alias.name for alias in node.names]
+
+
+def test_every_module_has_its_place():
+    assert set(ORDER) == set(BY_NAME)
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_nothing_imports_against_the_order(module):
+    before = set(ORDER[: ORDER.index(module)])
+    typing_only = {"ranks": {"ties"}, "corrections": {"estimator"}}  # names in signatures
+    assert set(imported(BY_NAME[module])) <= before | typing_only.get(module, set())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=names)
+def test_modules_are_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
+
+
+@pytest.mark.parametrize("path", MODULES, ids=names)
+def test_functions_are_short(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            if body:
+                assert body[-1].end_lineno - body[0].lineno < 40, node.name
+
+
+def test_the_book_is_an_extra():
+    for module, path in BY_NAME.items():
+        assert not any(name.startswith("book") for name in imported(path)), module
