@@ -1,15 +1,18 @@
 # Every recipe is a line that can also be typed.
 PYTHON ?= python3
 REQUIREMENTS ?= requirements.txt
+VENV ?= .venv
 SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
-BIN = .venv/$(SCRIPTS)
-.PHONY: book test test-site test-notebooks test-peers lint ranks more-ranks dialects check-dialects clean
+BIN = $(VENV)/$(SCRIPTS)
+export UV_SYSTEM_CERTS = 1
+.PHONY: book test test-site test-notebooks test-package test-peers screenshots lint format dev
+.PHONY: ranks more-ranks dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
 	@echo $(CURDIR)/_build/html/index.html
 
-test: .venv/ready
+test: $(VENV)/ready
 	$(BIN)/pytest
 
 test-site: book
@@ -18,34 +21,56 @@ test-site: book
 test-notebooks: book
 	$(BIN)/pytest tests/notebooks
 
+test-package: .venv/ready
+	$(BIN)/pytest tests/package
+
 test-peers: .venv-peers/ready
 	.venv-peers/$(SCRIPTS)/pytest tests/peers
+	$(PYTHON) scripts/passed.py --note $@
 
-lint: .venv/ready
+screenshots: book
+	SCREENSHOTS=1 $(BIN)/pytest tests/site -k fits_the_screen
+
+lint: $(VENV)/ready
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
 
+format: $(VENV)/ready
+	$(BIN)/ruff check --fix && $(BIN)/ruff format
+
+# What needs no book, in an environment without Jupyter and Sphinx.
+dev:
+	$(MAKE) lint test VENV=.venv-dev
+
 ranks: .venv/ready
-	$(BIN)/python book/data/make_ranks.py && $(BIN)/python book/data/make_picture.py
+	$(BIN)/python scripts/make_ranks.py && $(BIN)/python scripts/make_picture.py
 
 more-ranks: .venv/ready
-	$(BIN)/python book/data/make_more_ranks.py
+	$(BIN)/python scripts/make_more_ranks.py
 
 dialects: .venv/ready
-	$(BIN)/python book/data/dialects/record.py
+	$(BIN)/python scripts/dialects/record.py
 
 dialects-%: .venv/ready
-	$(BIN)/python book/data/dialects/record.py $*
+	$(BIN)/python scripts/dialects/record.py $*
 
 check-dialects: .venv/ready
-	$(BIN)/python book/data/dialects/record.py --check scikit-learn ranx pytrec_eval ir_measures rectools spark
+	$(BIN)/python scripts/dialects/record.py --check scikit-learn ranx pytrec_eval ir_measures rectools spark
+	$(PYTHON) scripts/passed.py --note $@
+
+# `make test-peers-if-changed`: unless it has passed with the files that it depends on.
+%-if-changed:
+	$(PYTHON) scripts/passed.py $* || $(MAKE) $*
 
 clean:
-	rm -rf .venv .venv-peers .dialects _build book/results/*.csv
+	rm -rf .venv .venv-dev .venv-peers .dialects _build book/results/*.csv
 
+# uv takes seconds where pip takes minutes, but knows nothing of pip's settings.
 # Written last: after an interrupted set-up the next `make` starts it over.
 .venv/ready: $(REQUIREMENTS)
+.venv-dev/ready: requirements-dev.txt
 .venv-peers/ready: tests/peers/requirements.txt
-.venv/ready .venv-peers/ready:
+.venv/ready .venv-dev/ready .venv-peers/ready:
 	$(PYTHON) -m venv --clear $(@D)
-	$(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<
+	$(@D)/$(SCRIPTS)/python -m pip install --quiet uv
+	$(@D)/$(SCRIPTS)/python -m uv pip install --quiet -r $< || $(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<
 	@touch $@

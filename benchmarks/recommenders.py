@@ -41,8 +41,8 @@ import numpy as np
 from corrections import shortest
 from scipy import sparse
 
-from sampled_metrics.movielens import Split
-from sampled_metrics.ranking import exact_ranks
+from sampled_metrics.data import Split
+from sampled_metrics.scoring import exact_ranks
 from sampled_metrics.recommenders import INITIAL_SCALE, ItemKNN, MatrixFactorization
 
 try:
@@ -66,7 +66,12 @@ def synthetic_split(n_users, n_items):
     held_out = rng.integers(counts)
     train[users, held_out] = False
     return Split.from_pairs(
-        train.nonzero()[0], items[train], users, items[users, held_out], n_users, n_items
+        train.nonzero()[0],
+        items[train],
+        users,
+        items[users, held_out],
+        n_users=n_users,
+        n_items=n_items,
     )
 
 
@@ -100,7 +105,7 @@ def fit_implicit(train, n_threads, exact):
             factors=X.n_factors,
             regularization=X.regularization * (1 + alpha) / alpha,
             alpha=1 + 1 / alpha,
-            iterations=X.n_sweeps,
+            iterations=X.n_iterations,
             num_threads=n_threads,
             use_cg=not exact,
             use_gpu=False,

@@ -1,8 +1,12 @@
 """The hosted CI runs what can be run here: the Makefile's targets, and nothing else."""
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
@@ -29,3 +33,44 @@ def test_it_runs_everywhere_and_weekly():
     assert min(matrix["python"], key=lambda v: int(v.split(".")[1])) == oldest[1]
     assert WORKFLOW[True]["schedule"]  # YAML reads the key `on` as true
     assert (ROOT / "requirements.in").exists()
+
+
+def test_it_repeats_each_week_what_is_skipped_where_nothing_changed():
+    runs = (ROOT / ".ci/run").read_text(encoding="utf-8")
+    skipped = set(re.findall(r"([\w-]+)-if-changed", runs))
+    assert len(skipped) == 2
+    weekly = [step for step in JOB["steps"] if "'schedule'" in step.get("if", "")]
+    assert skipped <= {word for step in weekly for word in step["run"].split()}
+
+
+def test_the_light_environment_has_the_pins_of_the_other():
+    def pins(file):
+        return set(re.findall(r"^[\w.-]+==[\w.]+", (ROOT / file).read_text("utf-8"), re.M))
+
+    assert pins("requirements-dev.txt") < pins("requirements.txt")
+
+
+@pytest.mark.parametrize("check", ["test-peers", "check-dialects"])
+def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
+    def passed(*options):
+        command = [sys.executable, tmp_path / "scripts/passed.py", check, *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.stderr == ""
+        return done.returncode == 0, done.stdout
+
+    for folder in ("scripts", "tests/peers", "book/data", "src/sampled_metrics"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    changes = {
+        "test-peers": ["src/sampled_metrics/metrics.py", "tests/peers/requirements.txt"],
+        "check-dialects": ["scripts/dialects/adapters.py", "book/data/dialects.csv"],
+    }
+    (tmp_path / "tests/passed.json").write_text("{}")
+    for change in changes[check]:
+        assert not passed()[0]
+        assert passed("--note")[0]
+        ok, said = passed()
+        assert ok
+        assert "skipped" in said
+        with (tmp_path / change).open("a", encoding="utf-8") as file:
+            file.write("# changed\n")
+    assert not passed()[0]

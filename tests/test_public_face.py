@@ -69,7 +69,7 @@ def test_metrics_are_values():
 def test_the_version_is_the_same_everywhere():
     root = Path(__file__).parents[1]
     says = {
-        "pyproject.toml": r'^version = "(.+)"',
+        "src/sampled_metrics/__init__.py": r'^__version__ = "(.+)"',
         "CITATION.cff": r"^version: (.+)",
         "CHANGELOG.md": r"^## ([\d.]+)",
         "book/about.md": r"version = \{(.+)\}",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sampled_metrics.movielens import Split
-from sampled_metrics.ranking import exact_ranks
+from sampled_metrics.data import Split
+from sampled_metrics.scoring import exact_ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
 
 
@@ -28,7 +28,7 @@ def events_of(matrix):
 # Matrix factorization
 
 
-def textbook_sweep(dense, items, regularization, weight):
+def textbook_iteration(dense, items, regularization, weight):
     """Solve for all users, then for all items, one linear system at a time."""
 
     def solve(events, fixed):
@@ -44,30 +44,55 @@ def textbook_sweep(dense, items, regularization, weight):
     return users, solve(events_of(dense.T), users)
 
 
-def test_sweeps_agree_with_the_textbook(train):
-    options = {"n_factors": 3, "regularization": 0.5, "unobserved_weight": 0.3, "rng": 5}
-    before = MatrixFactorization(n_sweeps=1, **options).fit(train)
-    after = MatrixFactorization(n_sweeps=3, **options).fit(train)
+@pytest.mark.parametrize("n_factors", [1, 3, 12, 40])
+def test_iterations_agree_with_the_textbook(train, n_factors):
+    """Users have 0 to 12 events, items 0 to 22: some have fewer than there are factors."""
+    options = {"n_factors": n_factors, "regularization": 0.5, "unobserved_weight": 0.3, "rng": 5}
+    before = MatrixFactorization(n_iterations=1, **options).fit(train)
+    after = MatrixFactorization(n_iterations=3, **options).fit(train)
     users, items = before.user_factors, before.item_factors
     for _ in range(2):
-        users, items = textbook_sweep(train.toarray(), items, 0.5, 0.3)
+        users, items = textbook_iteration(train.toarray(), items, 0.5, 0.3)
     np.testing.assert_allclose(after.user_factors, users, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(after.item_factors, items, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(after.scores([4, 0]), users[[4, 0]] @ items.T, atol=1e-9)
 
 
-def test_blocks_of_rows_change_nothing(train, monkeypatch):
-    whole = MatrixFactorization(n_factors=3).fit(train).item_factors
-    monkeypatch.setattr("sampled_metrics.recommenders.ROWS_PER_SOLVE", 7)
-    blocks = MatrixFactorization(n_factors=3).fit(train).item_factors
-    np.testing.assert_allclose(blocks, whole, rtol=1e-9, atol=1e-12)
+def test_many_users_with_equally_many_events_agree_with_the_textbook():
+    """80,000 users of four kinds: more than are solved at once, and items with 20,000 events."""
+    kinds = np.array([[1.0, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 1, 0, 1]])
+    train = sparse.csr_array(np.tile(kinds, (20_000, 1)))
+    options = {"n_factors": 3, "regularization": 0.5, "unobserved_weight": 0.3}
+    before = MatrixFactorization(n_iterations=1, **options).fit(train)
+    after = MatrixFactorization(n_iterations=2, **options).fit(train)
+    expected, _ = textbook_iteration(kinds, before.item_factors, 0.5, 0.3)
+    np.testing.assert_allclose(after.user_factors, np.tile(expected, (20_000, 1)), atol=1e-9)
+    expected, _ = textbook_iteration(train.toarray().T, after.user_factors, 0.5, 0.3)
+    np.testing.assert_allclose(after.item_factors, expected, rtol=1e-7, atol=1e-10)
+
+
+def test_scores_are_those_of_hu_koren_and_volinsky_up_to_a_factor(train):
+    """Confidence 1 + 1/alpha for events with target 1, confidence 1 elsewhere with target 0."""
+    alpha, regularization = 0.25, 0.5
+    ours = MatrixFactorization(
+        n_factors=3, regularization=regularization, unobserved_weight=alpha, n_iterations=500
+    ).fit(train)
+    u, v = (np.sqrt(1 + alpha) * factors for factors in (ours.user_factors, ours.item_factors))
+    confidence = 1 + train.toarray() / alpha
+    theirs = regularization * (1 + alpha) / alpha
+
+    def gradient(u, v):
+        return (confidence * (u @ v.T - train.toarray())) @ v + theirs * u
+
+    np.testing.assert_allclose(gradient(u, v), 0, atol=1e-6)
+    assert np.abs(gradient(u, 1.01 * v)).max() > 1e-3
 
 
 def test_loss_is_the_papers_and_never_rises(train):
     losses = []
-    for n_sweeps in range(1, 12):
+    for n_iterations in range(1, 12):
         model = MatrixFactorization(
-            n_factors=3, regularization=0.5, unobserved_weight=0.3, n_sweeps=n_sweeps
+            n_factors=3, regularization=0.5, unobserved_weight=0.3, n_iterations=n_iterations
         ).fit(train)
         losses.append(model.loss(train))
     assert (np.diff(losses) <= 1e-9).all()
@@ -84,7 +109,7 @@ def test_same_solution_as_implicit(train):
     als = pytest.importorskip("implicit.als")
     alpha, regularization = 0.2, 0.5
     ours = MatrixFactorization(
-        n_factors=3, regularization=regularization, unobserved_weight=alpha, n_sweeps=300
+        n_factors=3, regularization=regularization, unobserved_weight=alpha, n_iterations=300
     ).fit(train)
     theirs = als.AlternatingLeastSquares(
         factors=3,
@@ -104,9 +129,28 @@ def test_same_solution_as_implicit(train):
 
 
 def test_seed_decides_the_solution(train):
-    fits = [MatrixFactorization(n_factors=3, n_sweeps=2, rng=seed).fit(train) for seed in (1, 1, 2)]
+    fits = [
+        MatrixFactorization(n_factors=3, n_iterations=2, rng=seed).fit(train) for seed in (1, 1, 2)
+    ]
     np.testing.assert_array_equal(fits[0].item_factors, fits[1].item_factors)
     assert not np.allclose(fits[0].item_factors, fits[2].item_factors)
+
+
+def test_a_fit_can_be_repeated_unless_it_shares_a_generator(train):
+    model = MatrixFactorization(n_factors=3, n_iterations=2)
+    first = model.fit(train).item_factors
+    np.testing.assert_array_equal(model.fit(train).item_factors, first)
+    model = MatrixFactorization(n_factors=3, n_iterations=2, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(model.fit(train).item_factors, first)
+    assert not np.allclose(model.fit(train).item_factors, first)
+    model = MatrixFactorization(n_factors=3, n_iterations=2, rng=np.random.SeedSequence(0))
+    np.testing.assert_array_equal(model.fit(train).item_factors, first)
+
+
+def test_without_unobserved_weight_only_events_count(train):
+    model = MatrixFactorization(n_factors=3, regularization=0.01, unobserved_weight=0).fit(train)
+    np.testing.assert_allclose(model.scores(np.arange(30))[train.toarray() == 1], 1, atol=0.2)
+    assert model.scores(np.arange(30))[train.toarray() == 0].mean() > 0.3
 
 
 def test_user_and_item_without_events_score_zero(train):
@@ -225,6 +269,45 @@ def test_all_items_tied_with_the_last_neighbor_are_kept():
     np.testing.assert_allclose(similarity[0], [0, 3**-0.5, 3**-0.5, 3**-0.5])
 
 
+def test_similarity_is_dense_only_where_that_is_smaller(train):
+    assert isinstance(ItemKNN().fit(train).similarity, np.ndarray)
+    assert sparse.issparse(ItemKNN(row_neighbors=4).fit(train).similarity)
+    assert sparse.issparse(ItemKNN().fit(sparse.csr_array(np.eye(20))).similarity)
+
+
+@pytest.mark.parametrize(
+    "choices", [{"exponent": 3}, {"column_neighbors": 2}, {"row_neighbors": 1}]
+)
+def test_many_items_take_little_memory(choices):
+    """60,000 items, of which a dense matrix would take 29 GB, each as in a split of its own."""
+    kinds = np.array([[1.0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0]])
+    small = ItemKNN(**choices).fit(sparse.csr_array(kinds))
+    large = ItemKNN(**choices).fit(
+        sparse.block_diag([sparse.csr_array(kinds)] * 20_000, format="csr")
+    )
+    users = np.array([0, 39_998, 79_999])
+    scores = large.scores(users)
+    for row, user in zip(scores, users, strict=True):
+        own = slice(3 * (user // 4), 3 * (user // 4) + 3)
+        np.testing.assert_allclose(row[own], small.scores([user % 4])[0], rtol=1e-12)
+        assert not np.delete(row, np.r_[own]).any()
+
+
+def test_events_of_other_types_are_counted_right():
+    """300 users of both items: as many as neither bool nor eight bits can add up."""
+    train = np.ones((300, 2))
+    train[:100, 1] = 0
+    for dtype in (float, bool, np.uint8, np.int8, np.float32):
+        similarity = ItemKNN(row_norm=None).fit(sparse.csr_array(train.astype(dtype))).similarity
+        np.testing.assert_allclose(similarity, [[1, (2 / 3) ** 0.5], [(2 / 3) ** 0.5, 1]])
+
+
+def test_an_exponent_that_leaves_nothing_of_a_similarity(train):
+    for choices in ({}, {"self_similarity": False}, {"row_neighbors": 2}):
+        scores = ItemKNN(exponent=5000, **choices).fit(train).scores(np.arange(30))
+        assert np.isfinite(scores).all()
+
+
 @pytest.mark.parametrize("model", [ItemKNN(exponent=3), ItemKNN(column_neighbors=4)], ids=str)
 def test_numbering_of_items_does_not_change_the_ranks(model):
     rng = np.random.default_rng(3)
@@ -234,7 +317,7 @@ def test_numbering_of_items_does_not_change_the_ranks(model):
     ranks = []
     for number in (np.arange(40), rng.permutation(40)):
         (u, i), (v, j) = cells[~held_out].T, cells[held_out].T
-        split = Split.from_pairs(u, number[i], v, number[j], 300, 40)
+        split = Split.from_pairs(u, number[i], v, number[j], n_users=300, n_items=40)
         found = exact_ranks(model.fit(split.train), split)
         ranks.append((found.best, found.n_tied))
     assert ranks[0][1].any()
@@ -248,7 +331,7 @@ def test_numbering_of_items_does_not_change_the_ranks(model):
     ("recommender", "options", "message"),
     [
         (MatrixFactorization, {"n_factors": 0}, "n_factors is 0"),
-        (MatrixFactorization, {"n_sweeps": 0}, "n_sweeps is 0"),
+        (MatrixFactorization, {"n_iterations": 0}, "n_iterations is 0"),
         (MatrixFactorization, {"regularization": 0.0}, "regularization is 0.0"),
         (MatrixFactorization, {"regularization": np.nan}, "regularization is nan"),
         (MatrixFactorization, {"unobserved_weight": -0.1}, "unobserved_weight is -0.1"),
@@ -256,6 +339,14 @@ def test_numbering_of_items_does_not_change_the_ranks(model):
         (ItemKNN, {"row_neighbors": 0}, "row_neighbors is 0"),
         (ItemKNN, {"column_neighbors": 2.5}, "column_neighbors is 2.5"),
         (ItemKNN, {"row_norm": "l1"}, "row_norm is 'l1'"),
+        (ItemKNN, {"counts_itself": "no"}, "counts_itself is 'no'; .* must be True or False"),
+        (ItemKNN, {"divide_by_row_sum": "no"}, "divide_by_row_sum is 'no'"),
+        (ItemKNN, {"divide_by_row_sum": None}, "divide_by_row_sum is None"),
+        (ItemKNN, {"self_similarity": "no"}, "self_similarity is 'no'"),
+        (ItemKNN, {"self_similarity": 1}, "self_similarity is 1"),
+        (MatrixFactorization, {"progress": "no"}, "progress is 'no'"),
+        (MatrixFactorization, {"rng": "seed"}, "rng is 'seed'"),
+        (MatrixFactorization, {"rng": -1}, "rng is -1"),
     ],
 )
 def test_parameters_out_of_range(recommender, options, message):
@@ -268,7 +359,8 @@ def test_parameters_out_of_range(recommender, options, message):
     ("train", "message"),
     [
         (sparse.csr_array([[1.0, 0], [0, 4]]), r"train\[1, 1\] is 4.0"),
-        (sparse.csr_array(([1.0, 1], ([0, 0], [1, 1])), shape=(2, 2)), r"train\[0, 1\] is 2.0"),
+        (sparse.csr_array(([1.0, 1], [1, 1], [0, 2, 2]), shape=(2, 2)), r"train\[0, 1\] is 2.0"),
+        (sparse.csr_array(([1.0, np.nan], [0, 1], [0, 0, 2])), r"train\[1, 1\] is nan"),
         (np.eye(2), "train is a ndarray"),
     ],
 )
@@ -282,6 +374,15 @@ def test_training_events_that_are_not_ones(recommender, train, message):
 def test_users_out_of_range(recommender, users, train):
     with pytest.raises(ValueError, match=r"users\[\d\] is"):
         recommender.fit(train).scores(users)
+
+
+@pytest.mark.parametrize("recommender", [MatrixFactorization(), ItemKNN()], ids=str)
+def test_users_of_any_integer_type(recommender, train):
+    train = sparse.vstack([train] * 8, format="csr")  # 240 users, more than fit into int8
+    users = np.array([200, 7, 130])
+    scores = recommender.fit(train).scores(users)
+    np.testing.assert_array_equal(scores, recommender.scores(users.astype(np.uint8)))
+    np.testing.assert_allclose(scores, recommender.scores(users % 30), atol=1e-12)
 
 
 def test_fit_leaves_the_events_alone():
@@ -322,5 +423,8 @@ def test_bad_options_of_item_knn(options, message):
 
 def test_whole_floats_are_taken_as_integers():
     train = sparse.csr_array(np.eye(3))
-    assert MatrixFactorization(n_factors=2.0, n_sweeps=2.0).fit(train).user_factors.shape == (3, 2)
+    assert MatrixFactorization(n_factors=2.0, n_iterations=2.0).fit(train).user_factors.shape == (
+        3,
+        2,
+    )
     assert ItemKNN(row_neighbors=2.0).fit(train).scores([0]).shape == (1, 3)

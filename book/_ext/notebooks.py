@@ -179,6 +179,8 @@ def write_notebooks(app, exception):
     pages = [page for page in sorted(app.env.found_docs) if (executed / f"{page}.ipynb").exists()]
     for page in pages:
         notebook = nbformat.read(executed / f"{page}.ipynb", as_version=4)
+        for number, cell in enumerate(notebook.cells):
+            cell.id = f"cell-{number}"  # not a random one: equal pages make equal notebooks
         read = Reader(app, page, works)
         nbformat.write(readable(notebook, read), sources / f"{page}.ipynb")
         student = readable(without_solutions(notebook), read)

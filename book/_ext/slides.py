@@ -1,6 +1,5 @@
 """Slides made of other pages: figures, tables, equations and code are copied, never made again."""
 
-import copy
 from typing import ClassVar
 
 from docutils import nodes
@@ -59,12 +58,12 @@ class CopyParts(SphinxPostTransform):
     def run(self, **kwargs):
         """Replace each place by its copy."""
         for place in list(self.document.findall(reuse)):
-            part = find(self.env.get_doctree(place["page"]), place["part"], place["code"])
+            doctree = self.env.get_doctree(place["page"])  # read from its file: nobody else's
+            part = find(doctree, place["part"], place["code"])
             if part is None:
                 logger.warning("%s has no %r", place["page"], place["part"], location=place)
                 place.parent.remove(place)
                 continue
-            part = copy.deepcopy(part)
             if isinstance(part, nodes.section):  # what it holds, without its title
                 part = nodes.container("", *part.children[1:])
             if isinstance(part, nodes.math_block):

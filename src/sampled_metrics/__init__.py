@@ -2,6 +2,7 @@
 
 from sampled_metrics.comparison import Comparison, compare
 from sampled_metrics.corrections import CorrectedMetric
+from sampled_metrics.data import Split, leave_last_out, read_split
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import (
     BiasVariance,
@@ -24,11 +25,59 @@ from sampled_metrics.metrics import (
     Recall,
     ReciprocalRank,
 )
-from sampled_metrics.movielens import Split, load_movielens_1m, read_split
+from sampled_metrics.movielens import load_movielens_1m, read_ratings
+from sampled_metrics.popularity import WeightedDraw
 from sampled_metrics.power import power_analysis
+from sampled_metrics.priors import AdaptiveSample, estimate_rank_distribution, sample_adaptively
 from sampled_metrics.problem import Problem
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
 from sampled_metrics.sampling import Draw
-from sampled_metrics.scoring import exact_ranks
+from sampled_metrics.scoring import Recommender, exact_ranks
 from sampled_metrics.ties import TiedRanks
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "AUC",
+    "F1",
+    "NDCG",
+    "AdaptiveSample",
+    "AveragePrecision",
+    "BiasVariance",
+    "Comparison",
+    "ConstrainedLeastSquares",
+    "CorrectedMetric",
+    "Draw",
+    "Estimator",
+    "ItemKNN",
+    "LeastSquares",
+    "MappedCutoff",
+    "MatrixFactorization",
+    "Metric",
+    "Multinomial",
+    "Precision",
+    "Problem",
+    "RankEstimate",
+    "Ranks",
+    "Recall",
+    "ReciprocalRank",
+    "Recommender",
+    "Split",
+    "TiedRanks",
+    "Uncorrected",
+    "WeightedDraw",
+    "compare",
+    "estimate_rank_distribution",
+    "exact_evaluation",
+    "exact_ranks",
+    "expected_evaluation",
+    "leave_last_out",
+    "load_movielens_1m",
+    "power_analysis",
+    "ranks_from_recommendations",
+    "read_ratings",
+    "read_split",
+    "sample_adaptively",
+    "sampled_evaluation",
+]

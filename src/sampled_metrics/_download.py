@@ -3,67 +3,54 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import re
-import tempfile
 from pathlib import Path
 
 import pooch  # type: ignore[import-untyped]
 from requests import exceptions
 
 
-def verified_download(
-    url: str, path: Path, checksum: str, advice: str, progress: bool = True
-) -> Path:
+def download(url: str, path: Path, checksum: str, advice: str, progress: bool = True) -> None:
     """Download `url` to `path`, unless the right file is there already.
 
-    Parameters
-    ----------
-    url : str
-        Address of the file.
-    path : path
-        Where to put it. The right file is left as it is, another one is replaced.
-    checksum : str
-        ``sha256:`` and the SHA-256, or ``git-blob:`` and the id that git gives to the content.
-    advice : str
-        What the user can do instead; ends every error message.
-    progress : bool
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    pathlib.Path
-        `path`.
+    The file is received in memory, verified, and only then written, so that a process that is
+    killed while it downloads leaves nothing behind. `checksum` is ``sha256:`` and the SHA-256, or
+    ``git-blob:`` and the id that git gives to the content. `advice` says what the user can do
+    instead, and ends every error message.
 
     Raises
     ------
     OSError
-        If the file cannot be downloaded, or not be written.
+        If the file cannot be downloaded or not be written.
     ValueError
         If what arrives has another checksum.
     """
-    if path.is_file() and _checksum(path, like=checksum) == checksum:
-        return path
+    if path.is_file() and _checksum(path.read_bytes(), like=checksum) == checksum:
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the destination, so that moving is atomic; removed whatever happens.
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            arrived = Path(folder, path.name)
-            pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16)(url, str(arrived), None)
-            found = _checksum(arrived, like=checksum)
-            if found != checksum:
-                page = arrived.read_bytes().lstrip().startswith(b"<")
-                raise ValueError(
-                    f"What {url} sent is not the published file but "
-                    f"{'a web page' if page else 'a truncated or another file'} of "
-                    f"{arrived.stat().st_size:,} bytes (checksum {found}, expected {checksum}); "
-                    f"it was not kept. {advice}"
-                )
-            arrived.replace(path)
+        received = io.BytesIO()
+        pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16)(url, received, None)
+        content = received.getvalue()
+        found = _checksum(content, like=checksum)
+        if found != checksum:
+            page = content.lstrip().startswith(b"<")
+            raise ValueError(
+                f"What {url} sent is not the published file, it is "
+                f"{'a web page' if page else 'a truncated or another file'} of "
+                f"{len(content):,} bytes (checksum {found}, expected {checksum}); "
+                f"it was not kept. {advice}"
+            )
+        # Renamed when it is complete. Always the same name: the next download overwrites what a
+        # process left that was killed in this moment.
+        part = path.with_name(f"{path.name}.part")
+        part.write_bytes(content)
+        part.replace(path)
     except OSError as error:  # the base class of what requests raises
         if isinstance(error, exceptions.HTTPError) and error.response is not None:
             error.response.close()  # pooch leaves it open
         raise OSError(f"{url} could not be downloaded: {_reason(error)}. {advice}") from error
-    return path
 
 
 def cache_folder() -> Path:
@@ -71,9 +58,8 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("sampled_metrics"))
 
 
-def _checksum(path: Path, like: str) -> str:
-    """Return the checksum of a file, of the same kind as `like`."""
-    content = path.read_bytes()
+def _checksum(content: bytes, like: str) -> str:
+    """Return the checksum of a file's content, of the same kind as `like`."""
     if like.startswith("sha256:"):
         return f"sha256:{hashlib.sha256(content).hexdigest()}"
     header = b"blob %d\0" % len(content)

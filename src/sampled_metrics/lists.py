@@ -68,6 +68,7 @@ def ranks_from_recommendations(
     In all other cases the first list belongs to the first set of labels, and so on.
 
     A negative item is refused because -1 is often not an item but padding.
+    Where one user's items are a pandas Series, its values are the items; its index is not read.
 
     Examples
     --------
@@ -140,6 +141,8 @@ def _offsets(counts: NDArray[Any]) -> IntArray:
 
 def _by_instance(predictions: Any, labels: Any) -> tuple[list[Any] | None, Any, Any]:
     """Return what the instances are called, and both arguments in one order of instances."""
+    if hasattr(labels, "tocsr"):  # a sparse matrix; one kind of them is a mapping, too
+        labels = labels.tocsr()
     both = predictions, labels
     if all(isinstance(given, Mapping) for given in both):
         _check_same_users(predictions, labels)
@@ -203,7 +206,7 @@ def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
         raise ValueError(f"{at} is a masked array; give a list, without the masked items")
     if not _is_list(row):
         at = _at(name, keys, x)
-        raise ValueError(f"{at} is {brief.repr(row)}; it must be a list, an empty one included")
+        raise ValueError(f"{at} is {brief.repr(row)}; give a list of items, [] if none")
     return row if isinstance(row, list | tuple | Set | Mapping) else list(row)
 
 
@@ -247,14 +250,13 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatAr
     if graded != {True}:
         return relevant, None
     gains = list(chain.from_iterable(row.values() for row in rows))
-    if not all(issubclass(kind, Real) for kind in set(map(type, gains))):
-        i = next(i for i, gain in enumerate(gains) if not isinstance(gain, Real))
+    if not all(issubclass(kind, Real | np.bool_) for kind in set(map(type, gains))):
+        i = next(i for i, gain in enumerate(gains) if not isinstance(gain, Real | np.bool_))
         relevant.refuse(i, f" with gain {brief.repr(gains[i])}; a gain must be a number")
     return _positive(relevant, np.array(gains, dtype=np.float64))
 
 
-def _sparse_labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatArray | None]:
-    matrix = labels.tocsr()  # itself where it is one
+def _sparse_labels(keys: Sequence[object] | None, matrix: Any) -> tuple[_Lists, FloatArray | None]:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ValueError(
             f"labels is a sparse array of shape {matrix.shape} and dtype {matrix.dtype}; "
@@ -322,14 +324,14 @@ def _as_array(lists: _Lists) -> NDArray[Any]:
     if set(kinds.values()) == {"string"}:
         # Objects, because NumPy's own strings lose a zero character at the end.
         return np.array(flat, dtype=object)
-    for i, item in enumerate(flat):
-        kind = kinds[type(item)]
-        if kind is None:
-            problem = f" of type {type(item).__name__}; items must be integers or strings"
-            lists.refuse(i, problem)
-        if kind != kinds[type(flat[0])]:
-            lists.refuse(i, f", a {kind}, and other items that are not; name all in one way")
-    raise AssertionError
+    first = kinds[type(flat[0])]
+    wrong = {kind for kind in kinds if kinds[kind] is None or kinds[kind] != first}
+    i = next(i for i, item in enumerate(flat) if type(item) in wrong)
+    if kinds[type(flat[i])] is None:
+        problem = f" of type {type(flat[i]).__name__}; items must be integers or strings"
+    else:
+        problem = f" among {first}s; name all items by integers, or all by strings"
+    lists.refuse(i, problem)
 
 
 def _kind(kind: type) -> str | None:

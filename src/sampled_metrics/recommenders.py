@@ -6,23 +6,25 @@ that returns an array of shape (len(users), n_items) from it can be ranked.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from tqdm import tqdm
+from numpy.typing import ArrayLike
 
 from sampled_metrics import _checks
 from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics.data import as_events
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["ItemKNN", "MatrixFactorization"]
 
-INITIAL_SCALE = 0.1  # standard deviation of the random factors that the first sweep starts from
-ROWS_PER_SOLVE = 4096  # users (or items) whose normal matrices are in memory at once
+INITIAL_SCALE = 0.1  # standard deviation of the random factors before the first iteration
+EVENTS_AT_ONCE = 2**16  # whose factors are copied at once
+PAIRS_AT_ONCE = 2**22  # of items, whose similarities are computed at once
 
 
 @dataclass(eq=False)
@@ -45,12 +47,17 @@ class MatrixFactorization:
     regularization : float
         The weight :math:`\lambda > 0` of the squared factors.
     unobserved_weight : float
-        The weight :math:`\alpha \ge 0` of the squared scores of all pairs.
-    n_sweeps : int
-        Number of sweeps; each solves for all users, then for all items.
-    rng : numpy.random.Generator or int
+        The weight :math:`\alpha \ge 0` of the squared scores of all pairs, observed ones
+        included; "unobserved weight" is what Rendle and others call it, too. In the terms of Hu,
+        Koren and Volinsky, an observed pair has the confidence :math:`1 + 1/\alpha` and any other
+        pair 1, so their :math:`\alpha` is :math:`1/\alpha` here, their :math:`\lambda` is
+        :math:`\lambda (1 + \alpha) / \alpha`, and their scores are :math:`1 + \alpha` times ours.
+    n_iterations : int
+        Number of iterations; each solves for all users, then for all items.
+    rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
         Draws the initial item factors. The loss is not convex: another seed leads to another,
-        about equally good solution.
+        about equally good solution. The default is a seed, not None as elsewhere, because a model
+        that is fitted twice should give the same scores; None asks for a new start in every fit.
     progress : bool
         Whether a fit of more than two seconds shows a progress bar.
 
@@ -66,31 +73,36 @@ class MatrixFactorization:
     References
     ----------
     Krichene and Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020, Section 9;
-    Hu, Koren and Volinsky, "Collaborative Filtering for Implicit Feedback Datasets", ICDM 2008.
+    Hu, Koren and Volinsky, "Collaborative Filtering for Implicit Feedback Datasets", ICDM 2008;
+    Rendle, Krichene, Zhang and Koren, "Revisiting the Performance of iALS on Item Recommendation
+    Benchmarks", RecSys 2022.
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> train = sparse.csr_array([[1.0, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
     >>> MatrixFactorization(n_factors=2, regularization=0.01).fit(train).scores([0]).round(1)
     array([[ 0.8,  0.8,  0.2, -0.2]])
     """
 
     n_factors: int = 16
+    _: KW_ONLY
     regularization: float = 10.0
     unobserved_weight: float = 0.2
-    n_sweeps: int = 15
-    rng: np.random.Generator | int = 0
+    n_iterations: int = 15
+    rng: np.random.Generator | np.random.SeedSequence | int | None = 0
     progress: bool = True
     user_factors: FloatArray = field(init=False, repr=False)
     item_factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.n_factors = _checks.as_integer("n_factors", self.n_factors)
-        self.n_sweeps = _checks.as_integer("n_sweeps", self.n_sweeps)
+        self.n_iterations = _checks.as_integer("n_iterations", self.n_iterations)
         # Zero would leave the system of a user without training events singular.
         self.regularization = _checks.as_number("regularization", self.regularization)
         weight = _checks.as_number("unobserved_weight", self.unobserved_weight, zero=True)
         self.unobserved_weight = weight
+        self.progress = _checks.as_flag("progress", self.progress)
         _checks.as_generator(self.rng)
 
     def fit(self, train: sparse.csr_array) -> Self:
@@ -111,11 +123,14 @@ class MatrixFactorization:
         ValueError
             If `train` is not sparse or holds anything but ones.
         """
-        by_user = _as_train(train)
+        from scipy import sparse
+        from tqdm import tqdm
+
+        by_user = as_events(train)
         by_item = sparse.csr_array(by_user.T)
         shape = by_item.shape[0], self.n_factors
         self.item_factors = INITIAL_SCALE * _checks.as_generator(self.rng).standard_normal(shape)
-        for _ in tqdm(range(self.n_sweeps), "sweeps", delay=2, disable=not self.progress):
+        for _ in tqdm(range(self.n_iterations), "iterations", delay=2, disable=not self.progress):
             self.user_factors = self._solve(by_user, self.item_factors)
             self.item_factors = self._solve(by_item, self.user_factors)
         return self
@@ -123,21 +138,23 @@ class MatrixFactorization:
     def _solve(self, events: sparse.csr_array, fixed: FloatArray) -> FloatArray:
         """Return the factors of the rows of `events` that are best while the others are fixed.
 
-        A row solves (sum of v v' over its events + alpha V'V + lambda I) x = sum of v.
-        A v v' is symmetric: one sparse product sums the upper triangles of all of them.
+        If W holds the fixed factors of a row's events, the row's are x = (A + W'W)^-1 W'1, where
+        A = alpha V'V + lambda I is the same for all rows. With A = L L' and Z = W L'^-1 that is
+        x = L'^-1 (I + Z'Z)^-1 Z'1. Rows with equally many events are solved together.
         """
-        d = fixed.shape[1]
-        upper = np.triu_indices(d)
-        triangles = fixed[:, upper[0]] * fixed[:, upper[1]]
-        shared = self.unobserved_weight * fixed.T @ fixed + self.regularization * np.eye(d)
-        solved = np.empty((events.shape[0], d))
-        for start in range(0, len(solved), ROWS_PER_SOLVE):
-            block = events[start : start + ROWS_PER_SOLVE]
-            normal = np.empty((block.shape[0], d, d))
-            normal[:, *upper] = normal[:, *upper[::-1]] = block @ triangles
-            right = (block @ fixed)[:, :, np.newaxis]
-            solved[start : start + ROWS_PER_SOLVE] = np.linalg.solve(normal + shared, right)[..., 0]
-        return solved
+        weight, n_factors = self.unobserved_weight, fixed.shape[1]
+        shared = weight * fixed.T @ fixed + self.regularization * np.eye(n_factors)
+        inverse = np.linalg.inv(np.linalg.cholesky(shared))
+        scaled = fixed @ inverse.T
+        solved = np.empty((events.shape[0], n_factors))
+        counts = np.diff(events.indptr)
+        order = np.argsort(counts, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(counts[order])) + 1):
+            columns = np.arange(counts[rows[0]])
+            for part in np.array_split(rows, 1 + rows.size * columns.size // EVENTS_AT_ONCE):
+                places = events.indptr[part][:, np.newaxis] + columns
+                solved[part] = _regress(scaled[events.indices[places]])
+        return solved @ inverse
 
     def loss(self, train: sparse.csr_array) -> float:
         """Compute the loss that the fit minimizes.
@@ -157,7 +174,7 @@ class MatrixFactorization:
         ValueError
             If nothing was fitted, or `train` has another shape.
         """
-        events = _as_train(train)
+        events = as_events(train)
         u, v = _fitted(self, "user_factors"), _fitted(self, "item_factors")
         if events.shape != (len(u), len(v)):
             raise ValueError(f"train has shape {events.shape}; fitted was {(len(u), len(v))}")
@@ -190,6 +207,26 @@ class MatrixFactorization:
         """
         factors = _fitted(self, "user_factors")
         return np.asarray(factors[_as_users(users, len(factors))] @ self.item_factors.T)
+
+
+def _regress(z: FloatArray) -> FloatArray:
+    """Return (I + Z'Z)^-1 Z'1 for a stack of matrices Z, of shape (rows, events, factors).
+
+    As (I + Z'Z) Z' = Z' (I + Z Z'), the system may have the size of either side: we take the less.
+    """
+    n_events, n_factors = z.shape[1:]
+    transposed = z.swapaxes(1, 2)
+    if n_events < n_factors:
+        ones = np.ones((n_events, 1))
+        solved = transposed @ np.linalg.solve(np.eye(n_events) + z @ transposed, ones)
+    else:
+        system = np.eye(n_factors)
+        # In pieces that BLAS multiplies in one thread: to start more takes longer than the product.
+        step = max(n_factors // 2, 2**17 // n_factors**2)
+        for start in range(0, n_events, step):
+            system = system + transposed[..., start : start + step] @ z[:, start : start + step]
+        solved = np.linalg.solve(system, z.sum(axis=1)[..., np.newaxis])
+    return np.asarray(solved[..., 0])
 
 
 @dataclass(eq=False)
@@ -232,7 +269,8 @@ class ItemKNN:
     Attributes
     ----------
     similarity : ndarray or scipy.sparse.csc_array, shape (n_items, n_items)
-        The similarity s''; dense, 8 bytes an entry, where all neighbors are kept.
+        The similarity s''. It is sparse, unless a dense matrix takes less memory: where two of
+        three pairs of items are similar.
 
     Raises
     ------
@@ -244,18 +282,23 @@ class ItemKNN:
     All items tied with the k-th nearest are kept, so that the numbering of items does not matter;
     an item may have more than k neighbors. Items without a common user are never neighbors.
 
+    A sparse similarity takes 12 bytes for each pair that is kept. With k or k' given, little else
+    is in memory: similarities are computed for some rows at a time.
+
     References
     ----------
     Krichene and Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020, Section 9.
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> train = sparse.csr_array([[1.0, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
     >>> ItemKNN().fit(train).scores([0]).round(3)
     array([[1.333, 1.333, 0.707, 0.   ]])
     """
 
     exponent: float = 1.0
+    _: KW_ONLY
     row_neighbors: int | None = None
     column_neighbors: int | None = None
     counts_itself: bool = False
@@ -269,6 +312,10 @@ class ItemKNN:
         for name in ("row_neighbors", "column_neighbors"):
             if getattr(self, name) is not None:
                 setattr(self, name, _checks.as_integer(name, getattr(self, name)))
+        for name in ("counts_itself", "divide_by_row_sum"):
+            setattr(self, name, _checks.as_flag(name, getattr(self, name)))
+        if self.self_similarity is not None:
+            self.self_similarity = _checks.as_flag("self_similarity", self.self_similarity)
         if self.row_norm not in ("l2", None):
             raise ValueError(f"row_norm is {self.row_norm!r}; row_norm must be 'l2' or None")
 
@@ -290,47 +337,56 @@ class ItemKNN:
         ValueError
             If `train` is not sparse or holds anything but ones.
         """
-        self._train = _as_train(train)
-        common = sparse.csr_array(self._train.T @ self._train)
-        common.sort_indices()
-        n_items = common.shape[0]
-        rows, columns = np.repeat(np.arange(n_items), np.diff(common.indptr)), common.indices
-        popularity = common.diagonal()
-        # One division of whole numbers gives the squared cosine: items that are equally near by
-        # the formula are equal to the last bit. Two square roots would leave ties to rounding.
-        squared = common.data**2 / (popularity[rows] * popularity[columns])
-        similarity = squared ** (self.exponent / 2)
+        from scipy import sparse
 
-        others = similarity if self.counts_itself else np.where(rows == columns, 0.0, similarity)
-        kept = np.ones(similarity.size, dtype=bool)
-        if self.row_neighbors is not None:
-            kept &= _nearest(others, common.indptr, self.row_neighbors)
-        if self.column_neighbors is not None:
-            near = _nearest(others, common.indptr, self.column_neighbors)
-            # Entries are where items have a common user, so the transpose has them there too.
-            kept &= sparse.csr_array(_like(common, near).T).data
+        self._train = as_events(train)
+        if self.column_neighbors is None:
+            kept = self._nearest(self.row_neighbors)
+        else:  # similarities are symmetric, so that rows of the one are columns of the other
+            kept = sparse.csr_array(self._nearest(self.column_neighbors).T)
+            if self.row_neighbors is not None:
+                kept = sparse.csr_array(kept.multiply(self._nearest(self.row_neighbors) > 0))
         if self.self_similarity is not None:
-            kept[rows == columns] = self.self_similarity
-        similarity[~kept] = 0.0
-
+            has_events = np.diff(sparse.csc_array(self._train).indptr) > 0
+            wanted = np.where(has_events, float(self.self_similarity), 0.0)
+            kept = sparse.csr_array(kept + sparse.diags_array(wanted - kept.diagonal()))
+            kept.eliminate_zeros()
         if self.row_norm == "l2":
-            # Exact sums: rows of the same numbers in another order have the same norm.
-            squares = (similarity**2).tolist()
-            norms = np.sqrt([math.fsum(squares[a:b]) for a, b in pairwise(common.indptr)])
-            similarity /= np.where(norms > 0, norms, 1.0)[rows]
-        matrix = _like(common, similarity)
-        if self.row_neighbors is None and self.column_neighbors is None:
-            self.similarity = np.asfortranarray(matrix.toarray())  # its transpose is summed
+            kept.data /= np.repeat(_norms(kept), np.diff(kept.indptr))
+        n_items = kept.shape[0]
+        if 3 * kept.nnz >= 2 * n_items**2:  # 12 bytes an entry, or 8 bytes for all pairs
+            self.similarity = kept.toarray(order="F")  # its transpose is summed
         else:
-            matrix.eliminate_zeros()
-            self.similarity = sparse.csc_array(matrix)
+            self.similarity = sparse.csc_array(kept)
         # Summed in the order of scores, so that a user of all an item's neighbors scores exactly 1.
         self._row_sums = self._sum(sparse.csr_array(np.ones((1, n_items))))
         return self
 
+    def _nearest(self, k: int | None) -> sparse.csr_array:
+        """Return in each row the similarities to the item's k nearest, or to all items."""
+        from scipy import sparse
+
+        by_item = sparse.csr_array(self._train.T)
+        n_items, popularity = by_item.shape[0], np.diff(by_item.indptr).astype(np.float64)
+        n_rows, blocks = 1 + PAIRS_AT_ONCE // n_items, []
+        for start in range(0, n_items, n_rows):
+            block = sparse.csr_array(by_item[start : start + n_rows] @ self._train)
+            rows = np.repeat(np.arange(start, start + block.shape[0]), np.diff(block.indptr))
+            # One division of whole numbers gives the squared cosine: items that are equally near
+            # by the formula are equal to the last bit. Two square roots would round differently.
+            block.data **= 2
+            block.data /= popularity[rows] * popularity[block.indices]
+            block.data **= self.exponent / 2
+            if k is not None:
+                if not self.counts_itself:
+                    block.data[rows == block.indices] = 0.0
+                _keep_largest(block, k)
+            blocks.append(block)
+        return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+
     def _sum(self, events: sparse.csr_array) -> FloatArray:
         sums = events @ self.similarity.T
-        return np.asarray(sums.toarray() if sparse.issparse(sums) else sums)
+        return sums if isinstance(sums, np.ndarray) else np.asarray(sums.toarray())
 
     def scores(self, users: ArrayLike) -> FloatArray:
         """Score all items.
@@ -357,30 +413,20 @@ class ItemKNN:
         return sums
 
 
-def _nearest(values: FloatArray, indptr: NDArray[Any], k: int) -> NDArray[np.bool_]:
-    """Tell which entries of a sparse matrix are among the k largest of their row, ties kept."""
-    near = values > 0
-    for start, stop in pairwise(indptr):
+def _keep_largest(matrix: sparse.csr_array, k: int) -> None:
+    """Keep the k largest entries of each row, and those tied with the last of them."""
+    for start, stop in pairwise(matrix.indptr):
         if stop - start > k:
-            row = values[start:stop]
-            near[start:stop] &= row >= np.partition(row, -k)[-k]
-    return near
+            row = matrix.data[start:stop]
+            row[row < np.partition(row, -k)[-k]] = 0.0
+    matrix.eliminate_zeros()
 
 
-def _like(matrix: sparse.csr_array, data: NDArray[Any]) -> sparse.csr_array:
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _as_train(train: sparse.csr_array) -> sparse.csr_array:
-    """Return the training events in canonical form, or say which is not a one."""
-    if not sparse.issparse(train) or train.ndim != 2:
-        raise ValueError(f"train is a {type(train).__name__}; train must be a sparse matrix")
-    events = sparse.csr_array(train).astype(np.float64)
-    events.sum_duplicates()
-    for at in np.flatnonzero(events.data != 1)[:1]:
-        place = f"{np.searchsorted(events.indptr, at, side='right') - 1}, {events.indices[at]}"
-        raise ValueError(f"train[{place}] is {events.data[at]}; train must hold ones and no others")
-    return events
+def _norms(matrix: sparse.csr_array) -> FloatArray:
+    """Return the norms of the rows, equal for rows of the same numbers in another order."""
+    squares = matrix.data**2
+    norms = np.sqrt([np.sort(squares[a:b]).sum() for a, b in pairwise(matrix.indptr)])
+    return np.where(norms > 0, norms, 1.0)
 
 
 def _as_users(users: ArrayLike, n_users: int) -> IntArray:

@@ -11,7 +11,7 @@ from sampled_metrics._checks import IntArray, as_flag, as_integer
 from sampled_metrics.ties import TiedRanks
 
 if TYPE_CHECKING:
-    from sampled_metrics.movielens import Split
+    from sampled_metrics.data import Split
 
 __all__ = ["Recommender", "exact_ranks"]
 
@@ -90,26 +90,27 @@ def exact_ranks(
             block = by_user[start : start + block_size]
             above[block], tied[block] = _count(model, split, split.users[block], split.items[block])
             bar.update(len(block))
-    several = len(np.unique(split.users)) < len(split.users)
+    several = (np.diff(split.users[by_user]) == 0).any()
     users = split.users if several else None
     return TiedRanks(best=above + 1, n_tied=tied, n_items=split.n_candidates, users=users)
 
 
 def _check_arguments(model: object, split: object) -> None:
-    from sampled_metrics.movielens import Split
+    from sampled_metrics.data import Split
 
     if not isinstance(split, Split):
         raise ValueError(
-            f"split is a {type(split).__name__}; it must be a Split, for example from "
+            f"split is of type {type(split).__name__}; it must be a Split, for example from "
             "Split.from_pairs(train_users, train_items, test_users, test_items)"
         )
     if isinstance(model, type):
         raise ValueError(f"model is the class {model.__name__}; give an object of this class")
     if not callable(getattr(model, "scores", None)):
-        call = "model" if callable(model) else "lambda users: model[users]"
+        call = "model" if callable(model) else "lambda users: np.asarray(model)[users]"
         raise ValueError(
-            f"model is a {type(model).__name__}; it must be an object with a method scores(users) "
-            f"that returns one row of scores per user, such as types.SimpleNamespace(scores={call})"
+            f"model is of type {type(model).__name__}; it must be an object with a method "
+            "scores(users) that returns one row of scores per user, such as "
+            f"types.SimpleNamespace(scores={call})"
         )
 
 
@@ -121,13 +122,14 @@ def _count(
     scores = _scores(model, distinct, split.n_items)
     # From the same array as the scores it is compared with: another product may round otherwise.
     target = scores[row_of, items]
+    above, below = _above_and_below(scores, row_of, target)
+    # Training items are no candidates: take them out of both counts.
     seen = split.train[users]
     n_seen = np.diff(seen.indptr)
-    x = np.repeat(np.arange(len(users)), n_seen)
-    seen_scores = scores[row_of[x], seen.indices]
-    above, below = _above_and_below(scores, row_of, target)
-    above -= np.bincount(x[seen_scores > target[x]], minlength=len(users))
-    below -= np.bincount(x[seen_scores < target[x]], minlength=len(users))
+    seen_scores = scores.ravel().take(np.repeat(row_of * split.n_items, n_seen) + seen.indices)
+    limit = np.repeat(target, n_seen)
+    above -= np.diff(_running_count(seen_scores > limit)[seen.indptr])
+    below -= np.diff(_running_count(seen_scores < limit)[seen.indptr])
     tied = split.n_items - n_seen - 1 - above - below
     # NaN is neither above nor below. Counting both, not what is equal, makes it look like a tie,
     # so that only rows with ties need a closer look.
@@ -152,8 +154,8 @@ def _scores(model: Recommender, users: IntArray, n_items: int) -> NDArray[Any]:
     masked = isinstance(given, np.ma.MaskedArray)
     if masked or hasattr(given, "tocsr") or hasattr(given, "columns"):
         raise ValueError(
-            f"model.scores(users) is a {type(given).__name__}; it must be a plain array, in which "
-            "column i is item i: use filled(-np.inf), toarray() or to_numpy()"
+            f"model.scores(users) is of type {type(given).__name__}; it must be a plain array, in "
+            "which column i is item i: use filled(-np.inf), toarray() or to_numpy()"
         )
     scores = np.ascontiguousarray(given)
     if scores.shape != (len(users), n_items) or scores.dtype.kind not in "fiub":
@@ -182,6 +184,10 @@ def _above_and_below(
         above[piece] = _count_each(rows > limit)
         below[piece] = _count_each(rows < limit)  # finds the scores in the cache
     return above, below
+
+
+def _running_count(flags: NDArray[np.bool_]) -> IntArray:
+    return np.concatenate([[0], np.cumsum(flags)])
 
 
 def _count_each(table: NDArray[np.bool_]) -> IntArray | int:

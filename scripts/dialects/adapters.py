@@ -32,7 +32,7 @@ from pathlib import Path
 
 LIBRARIES = {}
 N_ITEMS = 9  # columns of a matrix
-DATA = Path(__file__).parents[1]
+DATA = Path(__file__).parents[2] / "book" / "data"
 
 
 def library(environment, label, *, uncut=None, **names):

@@ -1,8 +1,8 @@
 """Make dialects.csv: what the libraries people use return for the five users and three probes.
 
-    make dialects                                   # or: python book/data/dialects/record.py
-    python book/data/dialects/record.py ranx spark          # these again, the others kept
-    python book/data/dialects/record.py --check ranx spark  # fail if anything differs
+    make dialects                                   # or: python scripts/dialects/record.py
+    python scripts/dialects/record.py ranx spark          # these again, the others kept
+    python scripts/dialects/record.py --check ranx spark  # fail if anything differs
 
 Each library is installed in its own environment, .dialects/NAME, and called there by adapters.py,
 which says how. dialects.csv has one row per library, version, user (1 to 5; "mean": the
@@ -23,13 +23,15 @@ import os
 import subprocess
 import sys
 import venv
+from importlib.util import find_spec
 from pathlib import Path
 
 from adapters import LIBRARIES
 
 HERE = Path(__file__).parent
-TABLE = HERE.with_name("dialects.csv")
-ENVIRONMENTS = HERE.parents[2] / ".dialects"
+ROOT = HERE.parents[1]
+TABLE = ROOT / "book" / "data" / "dialects.csv"
+ENVIRONMENTS = ROOT / ".dialects"
 COLUMNS = ["library", "version", "user", "metric", "k", "value"]
 
 # What pip installs: the library first, then what it computes with, as of November 2026.
@@ -79,6 +81,9 @@ def environment(name):
         print(f"{name}: installing {REQUIREMENTS[name]}", flush=True)
         venv.create(folder, clear=True, with_pip=True)
         command = [python, "-m", "pip", "install", "-qq", *requirements]  # errors only
+        if find_spec("uv"):
+            command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--python", python]
+            command += requirements
         if subprocess.run(command).returncode:
             sys.exit(f"{name}: could not be installed")
         stamp.write_text(REQUIREMENTS[name])

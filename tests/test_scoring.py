@@ -1,17 +1,25 @@
-"""Exact ranks against counting by hand; ties against enumeration; bad input."""
+"""Exact ranks against sorting; bad models and scores; the ranks of the real data."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import sparse
 
-from sampled_metrics import AUC, NDCG, AveragePrecision, Recall, TiedRanks, exact_ranks
-from sampled_metrics.movielens import Split
-from sampled_metrics.recommenders import ItemKNN
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    ItemKNN,
+    Recall,
+    Split,
+    TiedRanks,
+    exact_ranks,
+)
 
 RANKS_FILE = Path(__file__).resolve().parents[1] / "book" / "data" / "movielens_ranks.csv"
 # One user, item 0 seen, item 2 held out of 5 items.
@@ -37,7 +45,12 @@ def random_split(rng, n_users, n_items, n_instances):
     train = rng.choice(rest, len(rest) // 3, replace=False)
     rng.shuffle(held_out)
     return Split.from_pairs(
-        train // n_items, train % n_items, held_out // n_items, held_out % n_items, n_users, n_items
+        train // n_items,
+        train % n_items,
+        held_out // n_items,
+        held_out % n_items,
+        n_users=n_users,
+        n_items=n_items,
     )
 
 
@@ -70,16 +83,38 @@ def test_counts_agree_with_sorting(seed, n_levels, block_size, dtype):
     np.testing.assert_array_equal(ranks.n_items, split.n_candidates)
 
 
-def test_ties_are_broken_by_rule():
+@pytest.mark.parametrize(
+    ("n_users", "n_items", "n_instances"), [(40, 9_000, 70), (6, 20_001, 12), (300, 3, 400)]
+)
+@pytest.mark.parametrize("n_levels", [5, 10**6])
+def test_counts_agree_with_sorting_at_other_sizes(n_users, n_items, n_instances, n_levels):
+    """Few items are counted for many users together, many items user by user."""
+    rng = np.random.default_rng(0)
+    split = random_split(rng, n_users, n_items, n_instances)
+    scores = rng.integers(0, n_levels, (n_users, n_items)).astype(np.float32)
+    ranks = exact_ranks(Table(scores), split, progress=False)
+    best, worst = by_hand(scores, split)
+    np.testing.assert_array_equal(ranks.best, best)
+    np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
+
+
+def test_users_are_named_where_one_has_several_items():
+    split = random_split(np.random.default_rng(0), n_users=6, n_items=15, n_instances=12)
+    ranks = exact_ranks(Table(np.zeros((6, 15))), split)
+    np.testing.assert_array_equal(ranks.users, split.users)
+    single = Split.from_pairs([0, 1], [0, 1], [1, 0], [2, 3], n_items=5)
+    assert exact_ranks(Table(np.zeros((2, 5))), single).users is None
+
+
+def test_a_model_may_write_over_its_last_scores():
     rng = np.random.default_rng(0)
     split = random_split(rng, n_users=6, n_items=15, n_instances=12)
-    model = Table(rng.integers(0, 3, (6, 15)))
-    best, worst = by_hand(model.table, split)
-    np.testing.assert_array_equal(exact_ranks(model, split, ties="optimistic"), best)
-    np.testing.assert_array_equal(exact_ranks(model, split, ties="pessimistic"), worst)
-    drawn = exact_ranks(model, split, ties="random", rng=1)
-    assert ((best <= drawn) & (drawn <= worst)).all()
-    np.testing.assert_array_equal(drawn, exact_ranks(model, split).break_ties("random", rng=1))
+    table, buffer = rng.integers(0, 9, (6, 15)), np.empty((6, 15), dtype=int)
+    model = SimpleNamespace(scores=lambda users: table.take(users, 0, buffer[: len(users)], "clip"))
+    best, worst = by_hand(table, split)
+    ranks = exact_ranks(model, split, block_size=2)
+    np.testing.assert_array_equal(ranks.best, best)
+    np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
 
 
 def test_constant_model_ties_everything():
@@ -99,11 +134,22 @@ def test_blocks_are_bounded_and_a_users_instances_share_a_row():
     assert model.asked[1:] == [1, 1, 1]
 
 
+def test_blocks_are_larger_where_items_are_few():
+    users = np.arange(3000)
+    for n_items, first in ((5, 3000), (20_000, 256)):
+        split = Split.from_pairs([0], [0], users, np.full(3000, 1), n_items=n_items)
+        model = Table(np.zeros((1, n_items)))
+        model.scores = lambda users, model=model: Table.scores(model, 0 * users)
+        exact_ranks(model, split)
+        assert model.asked[0] == first
+        assert sum(model.asked) == 3000
+
+
 def test_no_instances():
     nobody = Split.from_pairs([0], [0], [], [], n_items=5)
     ranks = exact_ranks(Table(np.zeros((1, 5))), nobody)
     assert len(ranks) == 0
-    assert ranks.expected(AUC()).shape == (0,)
+    assert ranks.users is None
 
 
 def test_columns_in_fortran_order():
@@ -116,6 +162,29 @@ def test_columns_in_fortran_order():
 def test_training_items_may_have_any_score(hidden):
     ranks = exact_ranks(Table([[hidden, 3.0, 2, 2, 1]]), ONE)
     assert (ranks.best, ranks.n_tied, ranks.n_items) == (2, 1, 4)
+
+
+@pytest.mark.parametrize("n_items", [5, 20_001])
+@pytest.mark.parametrize("block_size", [None, 1])
+def test_a_training_item_of_any_user_may_be_nan(n_items, block_size):
+    """User 2 has NaN at a training item, once as the score of a tie and once without any."""
+    split = Split.from_pairs([0, 1, 2, 2], [0, 1, 0, 3], [0, 1, 2], [2, 2, 2], n_items=n_items)
+    scores = np.zeros((3, n_items))
+    scores[:, 2] = [1, 0, 0]
+    scores[2, 3] = np.nan
+    ranks = exact_ranks(Table(scores), split, block_size=block_size)
+    assert ranks.best.tolist() == [1, 1, 1]
+    assert ranks.n_tied.tolist() == [0, n_items - 2, n_items - 3]
+    scores[2, 4] = np.nan
+    with pytest.raises(ValueError, match="is nan for user 2 and item 4"):
+        exact_ranks(Table(scores), split, block_size=block_size)
+
+
+def test_a_user_whose_training_items_are_nan_may_have_several_items():
+    split = Split.from_pairs([0, 1], [0, 3], [1, 0, 1], [1, 2, 0], n_items=4)
+    ranks = exact_ranks(Table([[np.nan, 2, 1, 0], [0, 1, 1, np.nan]]), split)
+    assert ranks.best.tolist() == [1, 2, 3]
+    assert ranks.n_tied.tolist() == [1, 0, 0]
 
 
 def test_other_candidates_may_be_infinite():
@@ -148,12 +217,63 @@ def test_scores_of_the_wrong_shape_or_type(scores):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("scores", "kind"),
     [
-        ({"ties": "best"}, "ties is 'best'"),
-        ({"ties": "random"}, "rng is None"),
-        ({"block_size": 0}, "block_size is 0"),
+        (np.ma.masked_equal(np.zeros((1, 5)), 0), "MaskedArray"),
+        (sparse.csr_array((1, 5)), "csr_array"),
+        (pd.DataFrame(np.zeros((1, 5))), "DataFrame"),
     ],
+)
+def test_scores_that_are_no_plain_array(scores, kind):
+    model = SimpleNamespace(scores=lambda users: scores)
+    message = rf"model.scores\(users\) is of type {kind}; it must be a plain array"
+    with pytest.raises(ValueError, match=message):
+        exact_ranks(model, ONE)
+
+
+def score(users):
+    return np.zeros((len(users), 5))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            np.zeros((1, 5)),
+            r"model is of type ndarray; it must be an object with a method scores\(users\)",
+        ),
+        ([[0] * 5], r"model is of type list; .*lambda users: np.asarray\(model\)\[users\]\)"),
+        (score, r"model is of type function; .* types.SimpleNamespace\(scores=model\)"),
+        (Table, "model is the class Table; give an object of this class"),
+        (SimpleNamespace(scores=np.zeros((1, 5))), "model is of type SimpleNamespace; it must be"),
+        (None, "model is of type NoneType; it must be an object with a method"),
+    ],
+)
+def test_what_is_no_model(model, message):
+    with pytest.raises(ValueError, match=message):
+        exact_ranks(model, ONE)
+
+
+def test_the_remedies_for_what_is_no_model_work():
+    model = np.array([[0.0, 1, 2, 3, 4]])
+    ranks = [
+        exact_ranks(SimpleNamespace(scores=scores), ONE).best.tolist()
+        for scores in (score, lambda users: np.asarray(model)[users])
+    ]
+    assert ranks == [[1], [3]]
+
+
+@pytest.mark.parametrize("split", [None, ([0], [2]), ONE.train])
+def test_what_is_no_split(split):
+    with pytest.raises(
+        ValueError, match=rf"split is of type {type(split).__name__}; it must be a Split"
+    ):
+        exact_ranks(Table(np.zeros((1, 5))), split)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"block_size": 0}, "block_size is 0"), ({"progress": "no"}, "progress is 'no'")],
 )
 def test_options_are_checked_before_the_work(options, message):
     model = Table(np.zeros((1, 5)))
@@ -171,63 +291,6 @@ def test_progress_bar(capsys, monkeypatch):
     assert "ranking" in capsys.readouterr().err
 
 
-# Tied ranks
-
-
-def test_random_ties_are_uniform():
-    # Fails for a right program with probability 1e-3, were the seed not fixed.
-    n_tied = 6
-    ranks = TiedRanks(np.full(7000, 3), n_tied=n_tied, n_items=20).break_ties("random", rng=0)
-    assert ranks.min() == 3
-    counts = np.bincount(ranks - 3, minlength=n_tied + 1)
-    assert len(counts) == n_tied + 1
-    assert stats.chisquare(counts).pvalue > 1e-3
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 30), st.integers(0, 30), st.integers(0, 30)),
-        min_size=0,
-        max_size=8,
-    ),
-    st.integers(1, 40),
-)
-def test_expected_is_the_mean_over_all_ways(instances, piece):
-    best, n_tied, more = np.array(instances, dtype=int).reshape(-1, 3).T
-    n_items = best + n_tied + more + 1
-    ranks = TiedRanks(best, n_tied, n_items)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sampled_metrics.ranking.PIECE", piece)  # instances lie across pieces
-        for metric in (AUC(), NDCG(), AveragePrecision(), Recall(k=10)):
-            by_hand = [
-                np.mean([metric([b + j], n_items=n)[0] for j in range(t + 1)])
-                for b, t, n in zip(best, n_tied, n_items, strict=True)
-            ]
-            np.testing.assert_allclose(ranks.expected(metric), by_hand, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1, 0], 0, 5), r"best\[1\] is 0"),
-        (([1, 1], [0, -1], 5), r"n_tied\[1\] is -1"),
-        (([1, 4], 2, 5), r"best\[1\] is 4; best must be at most n_items - n_tied"),
-        (([1, 2], [0, 0, 0], 5), r"n_tied has shape \(3,\)"),
-        (([[1], [2]], 0, 5), r"best has shape \(2, 1\)"),
-        (([1.5], 0, 5), r"best\[0\] is 1.5"),
-    ],
-)
-def test_tied_ranks_that_cannot_be(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        TiedRanks(*arguments)
-
-
-def test_unknown_rule():
-    with pytest.raises(ValueError, match="rule is 'middle'"):
-        TiedRanks([1], 0, 5).break_ties("middle")
-
-
 # The real data
 
 
@@ -236,10 +299,15 @@ def committed():
     return pd.read_csv(RANKS_FILE)
 
 
+def mean(metric, ranks):
+    """Return a metric in percent, expected over ties."""
+    return 100 * metric.mean(ranks)
+
+
 def percent(table, name):
     ranks = TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
     metrics = (Recall(k=10), NDCG(k=10), AveragePrecision(), AUC())
-    return [100 * ranks.expected(metric).mean() for metric in metrics]
+    return [mean(metric, ranks) for metric in metrics]
 
 
 def test_the_file_gives_the_papers_numbers(committed):
@@ -292,9 +360,9 @@ def test_the_file_comes_out_again(committed, movielens, name, model):
 def test_the_letter_of_equation_30_gives_other_numbers(movielens):
     model = ItemKNN(exponent=3, divide_by_row_sum=True).fit(movielens.train)
     ranks = exact_ranks(model, movielens, progress=False)
-    values = [100 * ranks.expected(m).mean() for m in (Recall(10), NDCG(10), AveragePrecision())]
+    values = [mean(m, ranks) for m in (Recall(10), NDCG(10), AveragePrecision())]
     np.testing.assert_allclose(values, [8.34, 4.32, 4.26], atol=0.005)
-    assert 100 * ranks.expected(AUC()).mean() == pytest.approx(89.48, abs=0.005)
+    assert mean(AUC(), ranks) == pytest.approx(89.48, abs=0.005)
 
 
 def derived(name):

@@ -1,6 +1,6 @@
 """Make movielens_ranks.csv: how recommenders X, Y and Z of the paper rank MovieLens 1M.
 
-    make ranks          # or: python book/data/make_ranks.py
+    make ranks          # or: python scripts/make_ranks.py
 
 Loads the data (downloads it, unless a copy is at hand: see `load_movielens_1m`), fits the three
 recommenders and ranks each user's held-out item among the items the user has no training event
@@ -22,7 +22,7 @@ from sampled_metrics.movielens import load_movielens_1m
 from sampled_metrics.ranking import exact_ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
 
-PATH = Path(__file__).with_name("movielens_ranks.csv")
+PATH = Path(__file__).parents[1] / "book" / "data" / "movielens_ranks.csv"
 RECOMMENDERS = {
     "x": MatrixFactorization(n_factors=16, regularization=10, unobserved_weight=0.2, rng=0),
     "y": ItemKNN(exponent=3),

@@ -1,6 +1,6 @@
 """Make the tables on what could have been otherwise: other readings, other seeds, other samples.
 
-    make more-ranks     # or: python book/data/make_more_ranks.py; about three minutes
+    make more-ranks     # or: python scripts/make_more_ranks.py; about three minutes
 
 From the same data as make_ranks.py, four tables of one row per user, and again no user and no
 item. Their rows are sorted, so that their order says nothing about users either.
@@ -26,7 +26,7 @@ from sampled_metrics.movielens import load_movielens_1m
 from sampled_metrics.ranking import exact_ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "book" / "data"
 READINGS = {
     "y_divided": ItemKNN(exponent=3, divide_by_row_sum=True),
     "y_without_self": ItemKNN(exponent=3, self_similarity=False),

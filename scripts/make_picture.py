@@ -7,7 +7,7 @@ import pandas as pd
 from sampled_metrics import Recall, TiedRanks, Uncorrected, exact_evaluation, sampled_evaluation
 from sampled_metrics.figures import compare_orders, use_style
 
-BOOK = Path(__file__).parents[1]
+BOOK = Path(__file__).parents[1] / "book"
 
 if __name__ == "__main__":
     use_style()

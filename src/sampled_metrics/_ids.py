@@ -1,0 +1,95 @@
+"""Ids of any kind to integers from 0: names are numbered, integers must leave no gap."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._checks import IntArray, as_integer, as_integers
+
+LARGEST_ID = 2**31 - 1
+"""The largest integer id: an id takes four bytes, and a pair of them fits into an int64."""
+
+
+def number_ids(
+    argument: str, size: int | None, columns: dict[str, ArrayLike]
+) -> tuple[list[IntArray], int, NDArray[Any] | None]:
+    """Return the ids of each column as integers, how many there are, and the names if any.
+
+    `argument` is what the caller calls `size`: "n_users" or "n_items".
+    """
+    ids = {name: as_ids(name, values) for name, values in columns.items()}
+    where = " and ".join(ids)
+    kinds = {array.dtype.kind for array in ids.values() if array.size}
+    if "O" not in kinds:
+        return list(ids.values()), count_ids(argument, size, list(ids.values()), where), None
+    if len(kinds) > 1:
+        raise ValueError(f"{where} must be both names or both integers, not one of each")
+    if size is not None:
+        raise ValueError(f"{argument} is {size}; give {argument} only where ids are integers")
+    codes, names = factorize(ids)
+    return (
+        np.split(codes, np.cumsum([len(array) for array in ids.values()])[:-1]),
+        len(names),
+        names,
+    )
+
+
+def as_ids(name: str, values: ArrayLike, low: int = 0, high: int = LARGEST_ID) -> NDArray[Any]:
+    """Return ids as an array of int64 if they are numbers, as one of objects if they are not."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # ragged, which as_integers explains
+        array = np.empty(0)
+    if array.dtype.kind in "biuf" or array.size == 0 or np.ma.isMaskedArray(values):
+        array = as_integers(name, values, low, high, "2**31 - 1" if high == LARGEST_ID else "2**53")
+    else:
+        array = np.asarray(values, dtype=object)  # NumPy's own strings lose zero bytes at the end
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; {name} must be one flat list")
+    return array
+
+
+def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]:
+    """Return numbers in the order of first appearance in any column, and the distinct ids."""
+    import pandas as pd
+
+    together = np.concatenate(list(columns.values()))
+    try:
+        codes, names = pd.factorize(together)
+    except TypeError as error:
+        raise ValueError(f"{' and '.join(columns)} must hold ids: {error}") from error
+    if names.dtype.kind == "O":
+        wrong = [isinstance(name, Number) for name in names]
+        for at in np.flatnonzero(np.append(wrong, True)[codes])[:1]:  # a missing one has code -1
+            starts = np.cumsum([0, *map(len, columns.values())])
+            column = int(np.searchsorted(starts, at, side="right")) - 1
+            raise ValueError(
+                f"{list(columns)[column]}[{at - starts[column]}] is {together[at]!r}; ids must be "
+                "all integers, or all names that are not numbers, and none may be missing"
+            )
+    return codes.astype(np.int64), names
+
+
+def count_ids(argument: str, size: int | None, columns: list[IntArray], where: str) -> int:
+    """Return the number of users or items, and refuse integers that leave a gap."""
+    if size is not None:
+        return as_integer(argument, size)
+    n_events = sum(map(len, columns))
+    if n_events == 0:
+        raise ValueError(f"{where} are empty; give {argument}, or at least one event")
+    largest = max(int(ids.max(initial=0)) for ids in columns)
+    seen = np.zeros(min(largest, n_events) + 1, dtype=bool)  # so many cannot all be seen if larger
+    for ids in columns:
+        seen[ids[ids < len(seen)]] = True
+    if not seen.all():
+        what = argument.removeprefix("n_").removesuffix("s")
+        raise ValueError(
+            f"{where} must number the {what}s from 0 without a gap, but {what} "
+            f"{np.argmin(seen)} is missing and {largest} is there; give {argument} if {what}s "
+            f"without events are meant, or give the {what}s' names as strings"
+        )
+    return largest + 1

@@ -1,0 +1,396 @@
+"""Events become a `Split`: training events, and the held-out events that are to be ranked.
+
+Events come from files, arrays or tables, with ids of any kind. Nothing here knows a data set.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._checks import (
+    LARGEST,
+    IntArray,
+    as_integers,
+    read_only,
+    same_index,
+)
+from sampled_metrics._files import open_lines, read_integers
+from sampled_metrics._ids import LARGEST_ID, as_ids, count_ids, factorize, number_ids
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+__all__ = ["Split", "leave_last_out", "read_split"]
+
+Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training events, and the held-out events that a recommender is asked to rank.
+
+    Parameters
+    ----------
+    train : scipy.sparse.csr_array, shape (n_users, n_items)
+        One where the user has a training event with the item, empty elsewhere.
+    users : array of int64, shape (n_instances,)
+        The user of each evaluated instance, in 0..n_users - 1.
+    items : array of int64, shape (n_instances,)
+        The item held out for that user, in 0..n_items - 1.
+    user_names, item_names : array, shape (n_users,) or (n_items,), optional
+        What the users and items are called where the data come from.
+
+    Raises
+    ------
+    ValueError
+        If `train` holds anything but ones, an id is out of range, a pair is there twice, a
+        held-out item is also among the user's training items, or names are too many or too few.
+
+    Examples
+    --------
+    >>> split = Split.from_pairs([0, 0, 1], [0, 1, 1], [0, 1], [2, 0])
+    >>> split.n_users, split.n_items
+    (2, 3)
+    >>> split.n_candidates  # the items that the user's held-out item is ranked among, with it
+    array([1, 2])
+    """
+
+    train: sparse.csr_array
+    users: IntArray
+    items: IntArray
+    user_names: NDArray[Any] | None = None
+    item_names: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        train = as_events(self.train)
+        users = as_integers("users", self.users, 0, LARGEST_ID, "2**31 - 1")
+        items = as_integers("items", self.items, 0, LARGEST_ID, "2**31 - 1")
+        _check_pairs("", users, items, *train.shape)
+        names = (
+            _as_names("user_names", self.user_names, train.shape[0]),
+            _as_names("item_names", self.item_names, train.shape[1]),
+        )
+        for i in _repeats(users, items)[:1]:
+            raise _PairError("", i, f"{_pair(users[i], items[i], names)} are a pair seen before")
+        for i in np.flatnonzero(train[users, items] if users.size else [])[:1]:
+            pair = _pair(users[i], items[i], names)
+            raise _PairError("", i, f"{pair} are also a training event; hold out another item")
+        checked = (train, read_only(users), read_only(items), *names)
+        for field, value in zip(fields(self), checked, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return int(self.train.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.train.shape[1])
+
+    @property
+    def n_candidates(self) -> IntArray:
+        """Items to rank for each instance: all but the user's training items, (n_instances,)."""
+        return self.n_items - np.diff(self.train.indptr)[self.users].astype(np.int64)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        train_users: ArrayLike,
+        train_items: ArrayLike,
+        test_users: ArrayLike,
+        test_items: ArrayLike,
+        *,
+        n_users: int | None = None,
+        n_items: int | None = None,
+    ) -> Split:
+        """Build a split from pairs of a user and an item.
+
+        Parameters
+        ----------
+        train_users, train_items : array_like, shape (n_events,)
+            The training events; no pair twice. Ids are integers from 0 on; or they are names,
+            which are strings or other objects that are not numbers. Names are numbered in the
+            order in which they first appear, and kept as `user_names` and `item_names`.
+        test_users, test_items : array_like, shape (n_instances,)
+            The held-out events. A user need not have training events.
+        n_users, n_items : int, optional
+            Numbers of users and items, for integer ids of which not all have events. By default
+            every integer from 0 to the largest must occur: an id without any event would be
+            ranked as one more item.
+
+        Returns
+        -------
+        Split
+
+        Raises
+        ------
+        ValueError
+            If ids are missing, of mixed kinds, out of range or leave a gap; if lengths or the
+            indexes of two columns differ; if a pair is there twice, or a held-out item is also
+            among the user's training items.
+
+        Examples
+        --------
+        >>> Split.from_pairs([0, 1], [0, 1], [0], [3], n_items=5).train.shape
+        (2, 5)
+        >>> split = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann"], ["nut"])
+        >>> split.items, split.item_names
+        (array([1]), array(['tea', 'nut'], dtype=object))
+        """
+        same_index(train_users=train_users, train_items=train_items)
+        same_index(test_users=test_users, test_items=test_items)
+        users = {"train_users": train_users, "test_users": test_users}
+        items = {"train_items": train_items, "test_items": test_items}
+        (rows, test_rows), n_rows, user_names = number_ids("n_users", n_users, users)
+        (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
+        names = (user_names, item_names)
+        return _build((rows, columns), (test_rows, test_columns), (n_rows, n_columns), names)
+
+
+class _PairError(ValueError):
+    """A pair that does not belong; `part` and `position` let a reader of files name the line."""
+
+    def __init__(self, part: str, position: int, problem: str) -> None:
+        super().__init__(part, int(position), problem)
+        self.part, self.position, self.problem = part, int(position), problem
+
+    def __str__(self) -> str:
+        i, part = self.position, self.part
+        return f"{part}users[{i}], {part}items[{i}]: {self.problem}"
+
+
+def as_events(train: sparse.csr_array) -> sparse.csr_array:
+    """Return a copy of the training events in canonical form, or say which is not a one."""
+    from scipy import sparse
+
+    if not sparse.issparse(train) or train.ndim != 2:
+        raise ValueError(f"train is a {type(train).__name__}; train must be a sparse matrix")
+    events = sparse.csr_array(train).astype(np.float64)
+    events.sum_duplicates()
+    for at in np.flatnonzero(events.data != 1)[:1]:
+        row = np.searchsorted(events.indptr, at, side="right") - 1
+        raise ValueError(
+            f"train[{row}, {events.indices[at]}] is {events.data[at]}; "
+            "train must hold a 1 for each training event and nothing else, "
+            "as (train > 0).astype(float) does"
+        )
+    return events
+
+
+def _build(
+    train: tuple[IntArray, IntArray],
+    test: tuple[IntArray, IntArray],
+    shape: tuple[int, int],
+    names: Names = (None, None),
+) -> Split:
+    """Return the split of 0-based pairs, or name the first pair that does not belong."""
+    from scipy import sparse
+
+    _check_pairs("train_", *train, *shape)
+    _check_pairs("test_", *test, *shape)
+    cells = train[0].astype(np.int32, copy=False), train[1].astype(np.int32, copy=False)
+    # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
+    events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
+    for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
+        pair = _pair(train[0][i], train[1][i], names)
+        raise _PairError("train_", i, f"{pair} are a pair seen before")
+    try:
+        return Split(events, *test, *names)
+    except _PairError as error:
+        error.part = "test_"  # as the caller's arguments are called
+        raise
+
+
+def _check_pairs(part: str, users: IntArray, items: IntArray, n_users: int, n_items: int) -> None:
+    if users.ndim != 1 or users.shape != items.shape:
+        raise ValueError(
+            f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
+            "flat lists of the same length"
+        )
+    for what, ids, n in (("user", users, n_users), ("item", items, n_items)):
+        for i in np.flatnonzero(ids >= n)[:1]:
+            raise _PairError(part, i, f"{what} {ids[i]} is not in 0..{n - 1}")
+
+
+def _as_names(argument: str, names: NDArray[Any] | None, size: int) -> NDArray[Any] | None:
+    if names is None:
+        return None
+    array = np.array(names)
+    if array.shape != (size,):
+        raise ValueError(
+            f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
+        )
+    return read_only(array)
+
+
+def _pair(user: int, item: int, names: Names) -> str:
+    user_name, item_name = (
+        number if known is None else known[number]
+        for number, known in zip((user, item), names, strict=True)
+    )
+    return f"user {user_name} and item {item_name}"
+
+
+def _repeats(users: IntArray, items: IntArray) -> IntArray:
+    """Return the sorted positions of the pairs that were there at an earlier position."""
+    keys = users.astype(np.int64) * (LARGEST_ID + 1) + items
+    order = np.argsort(keys, kind="stable")
+    return np.sort(order[1:][np.diff(keys[order]) == 0])
+
+
+def read_split(
+    train_path: str | os.PathLike[str],
+    test_path: str | os.PathLike[str],
+    *,
+    n_users: int | None = None,
+    n_items: int | None = None,
+) -> Split:
+    r"""Read a split from two tab separated files.
+
+    The first two columns are 0-based user and item ids, further columns are ignored: the format
+    of He et al., "Neural Collaborative Filtering", WWW 2017.
+
+    Parameters
+    ----------
+    train_path, test_path : path
+        Files of training and of held-out events, plain or gzip compressed (``.gz``).
+    n_users, n_items : int, optional
+        Numbers of users and items. By default every id from 0 to the largest must occur in one of
+        the files, so that swapped columns and ids counted from 1 are noticed.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    ValueError
+        If a file is empty or damaged; if a line has the wrong number of columns, no id where one
+        should be, an id out of range, or a pair seen before; or if ids leave a gap.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     train, test = Path(folder, "train.tsv"), Path(folder, "test.tsv")
+    ...     _ = train.write_text("0\t0\n0\t2\n1\t2\n"), test.write_text("0\t1\n1\t0\n")
+    ...     read_split(train, test).n_candidates
+    array([1, 2])
+    """
+    for name, path in (("train_path", train_path), ("test_path", test_path)):
+        if not isinstance(path, str | os.PathLike):
+            raise ValueError(f"{name} is {path!r}; {name} must be the path of a file")
+    train, test = (
+        read_integers(path, open_lines(Path(path)), 2, more=True)
+        for path in (train_path, test_path)
+    )
+    where = f"{train_path} and {test_path}"
+    shape = (
+        count_ids("n_users", n_users, [train[0], test[0]], where),
+        count_ids("n_items", n_items, [train[1], test[1]], where),
+    )
+    try:
+        return _build((train[0], train[1]), (test[0], test[1]), shape)
+    except _PairError as error:
+        path = train_path if error.part == "train_" else test_path
+        raise ValueError(f"{path}, line {error.position + 1}: {error.problem}") from None
+
+
+def leave_last_out(events: Any) -> Split:
+    """Hold out each user's last event, by a rule that is complete.
+
+    Of a user's events the one with the largest timestamp is held out; of several such, the one
+    that comes last in `events`. A user with a single event keeps it for training and is not
+    evaluated. Users and items are numbered in the order in which they first appear. This is not
+    the split that the NCF authors published for MovieLens: many users have several events at
+    their largest timestamp, and none of the simple rules tried for them gives that split.
+
+    Parameters
+    ----------
+    events : table
+        Columns user, item and timestamp; others are ignored. Any table whose columns have names
+        (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
+        dates (datetime64).
+
+    Returns
+    -------
+    Split
+        With the ids of the table as `user_names` and `item_names`.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or holds something else, or a pair of user and item is there twice.
+
+    Examples
+    --------
+    >>> events = {"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]}
+    >>> split = leave_last_out(events)
+    >>> split.users, split.items, split.train.toarray()
+    (array([0]), array([0]), array([[0., 1.], [1., 0.]]))
+    >>> split.user_names[split.users], split.item_names[split.items]
+    (array(['u'], dtype=object), array([30]))
+    """
+    columns = _columns(events)
+    same_index(**columns)
+    user, item = (as_ids(name, columns[name], -LARGEST, LARGEST) for name in list(columns)[:2])
+    time = _times(columns["events['timestamp']"])
+    if not len(user) == len(item) == len(time):
+        raise ValueError(
+            f"events has {len(user)} users, {len(item)} items and {len(time)} timestamps; "
+            "it must have one of each for each event"
+        )
+    users, user_names = factorize({"events['user']": user})
+    items, item_names = factorize({"events['item']": item})
+    if not users.size:
+        raise ValueError("events is empty; give at least one event")
+    for i in _repeats(users, items)[:1]:
+        raise ValueError(
+            f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair once"
+        )
+    order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
+    last = order[np.append(np.diff(users[order]) > 0, True)]
+    last = last[np.bincount(users)[users[last]] > 1]
+    kept = np.delete(np.arange(len(users)), last)
+    shape, names = (len(user_names), len(item_names)), (user_names, item_names)
+    return _build((users[kept], items[kept]), (users[last], items[last]), shape, names)
+
+
+def _columns(events: Any) -> dict[str, Any]:
+    """Return the columns that are needed, by what they are called in an error."""
+    columns = {}
+    for name in ("user", "item", "timestamp"):
+        try:
+            columns[f"events[{name!r}]"] = events[name]
+        except Exception as error:  # each kind of table has its own
+            raise ValueError(
+                "events must be a table with the columns user, item and timestamp, for example a "
+                f"pandas.DataFrame or a dict of lists; there is no column {name!r} in it"
+            ) from error
+    return columns
+
+
+def _times(values: ArrayLike) -> NDArray[Any]:
+    """Return timestamps as a flat array that can be sorted."""
+    name = "events['timestamp']"
+    time = np.asarray(values)
+    if (
+        np.ma.isMaskedArray(values)
+        or time.ndim != 1
+        or (time.size and time.dtype.kind not in "iufM")
+    ):
+        raise ValueError(
+            f"{name} has dtype {time.dtype} and shape {time.shape}; it must be one flat list of "
+            "numbers or of dates (datetime64, which pandas.to_datetime returns), without a mask"
+        )
+    for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
+        raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
+    return time

@@ -1,0 +1,366 @@
+"""Lists of recommendations and labels become ranks, whatever form they come in."""
+
+import re
+from collections import Counter, defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sampled_metrics import ranks_from_recommendations
+
+# Small ones meet often; 2**20 - 1 needs a large table, and larger ones are renumbered.
+items = st.integers(0, 12) | st.sampled_from(
+    [125, 126, 200, 255, 2**19, 2**20 - 1, 2**20, 2**31, 2**62, 2**63 - 1]
+)
+users = st.lists(
+    st.tuples(st.lists(items, unique=True, max_size=8), st.sets(items, max_size=8)), max_size=6
+)
+
+
+def by_dict(predictions, labels):
+    """Look every label up: ranks, numbers of labels and of predictions, gains, ideal gains."""
+    ranks, gains, ideal = [], [], []
+    for listed, relevant in zip(predictions, labels, strict=True):
+        gain = {item: g for item, g in dict(relevant).items() if g > 0}
+        rank_of = {item: rank for rank, item in enumerate(listed, 1)}
+        ranks.append(sorted(rank_of[item] for item in gain if item in rank_of))
+        gains += [gain[listed[rank - 1]] for rank in ranks[-1]]
+        ideal += sorted(gain.values(), reverse=True)
+    n_relevant = [sum(g > 0 for g in relevant.values()) for relevant in labels]
+    return ranks, n_relevant, [len(listed) for listed in predictions], gains, ideal
+
+
+def check(got, predictions, labels, graded):
+    ranks, n_relevant, n_predicted, gains, ideal = by_dict(predictions, labels)
+    assert len(got) == len(ranks)
+    assert [part.tolist() for part in np.split(got.values, got.offsets[1:-1])][
+        : len(ranks)
+    ] == ranks
+    assert got.n_relevant.tolist() == n_relevant
+    assert got.n_predicted.tolist() == n_predicted
+    if graded:
+        assert got.gains.tolist() == gains
+        assert got.ideal_gains.tolist() == ideal
+    else:
+        assert got.gains is None
+        assert got.ideal_gains is None
+
+
+FORMS = {
+    "lists": lambda rows: [list(row) for row in rows],
+    "tuples": lambda rows: tuple(tuple(row) for row in rows),
+    "generators": lambda rows: (iter(list(row)) for row in rows),
+    "arrays": lambda rows: [np.array(list(row), dtype=np.int64) for row in rows],
+    "unsigned arrays": lambda rows: [np.array(list(row), dtype=np.uint64) for row in rows],
+    "NumPy's integers": lambda rows: [[np.uint64(item) for item in row] for row in rows],
+    "mixed": lambda rows: [np.array(r, np.int64) if x % 2 else list(r) for x, r in enumerate(rows)],
+    "Series of lists": lambda rows: pd.Series([list(row) for row in rows], dtype=object),
+    "Series each": lambda rows: [pd.Series(list(row), dtype=np.int64) for row in rows],
+    "strings": lambda rows: [[str(item) for item in row] for row in rows],
+    "arrays of strings": lambda rows: [np.array([str(i) for i in row], "U20") for row in rows],
+    "objects": lambda rows: [np.array([str(i) for i in row], object) for row in rows],
+    "dict": lambda rows: {f"user {x}": list(row) for x, row in enumerate(rows)},
+}
+
+
+@given(users=users, form=st.sampled_from(list(FORMS)), copies=st.sampled_from([1, 20]))
+def test_recommendations_become_the_positions_of_the_labels(users, form, copies):
+    """Copies make several blocks of users where an item is close to 2**20."""
+    predictions = [listed for listed, _ in users] * copies
+    labels = [sorted(relevant) for _, relevant in users] * copies
+    got = ranks_from_recommendations(FORMS[form](predictions), FORMS[form](labels))
+    check(got, predictions, [dict.fromkeys(row, 1) for row in labels], graded=False)
+
+
+@given(users=users, kind=st.sampled_from([int, str]), seed=st.integers(0, 9))
+def test_gains_follow_their_items(users, kind, seed):
+    rng = np.random.default_rng(seed)
+    predictions = [[kind(item) for item in listed] for listed, _ in users]
+    labels = [
+        {kind(item): float(rng.choice([0, 0.5, 1, 2, 1e-300, 1e300])) for item in relevant}
+        for _, relevant in users
+    ]
+    got = ranks_from_recommendations(predictions, labels)
+    check(got, predictions, labels, graded=bool(labels))
+
+
+@given(users=users, graded=st.booleans(), seed=st.integers(0, 9))
+def test_sparse_labels_are_the_same_as_lists(users, graded, seed):
+    """Entries are a mapping's gains, or where all are 1, those of plain labels."""
+    rng = np.random.default_rng(seed)
+    predictions = [[item for item in listed if item < 20] for listed, _ in users]
+    labels = [
+        {item: int(rng.integers(0, 4)) if graded else 1 for item in relevant if item < 20}
+        for _, relevant in users
+    ]
+    places = [(x, item, gain) for x, row in enumerate(labels) for item, gain in row.items()]
+    rows, columns, gains = np.array(places, dtype=int).reshape(-1, 3).T
+    table = sparse.coo_array((gains, (rows, columns)), shape=(len(users), 20)).tocsr()
+    for kind in (table, table.astype(np.float32), table.tocsc(), sparse.csr_matrix(table)):
+        got = ranks_from_recommendations(predictions, kind)
+        check(got, predictions, labels, graded=(gains != 1).any())
+
+
+def assert_same(got, want):
+    for name in ("values", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+
+
+def test_sparse_labels_of_every_kind():
+    predictions = [[3, 0, 1], [2, 1]]
+    want = ranks_from_recommendations(predictions, [{0: 2, 1: 1, 2: 5}, {1: 1}])
+    table = np.array([[2, 1, 5, 0], [0, 1, 0, 0]])
+    unsorted = sparse.csr_array(([5, 2, 1, 1], [2, 0, 1, 1], [0, 3, 4]), shape=(2, 4))
+    zero = sparse.csr_array(([2, 1, 5, 0, 1], [0, 1, 2, 3, 1], [0, 4, 5]), shape=(2, 4))
+    twice = sparse.csr_array(([1, 1, 5, 1, 1], [0, 1, 2, 0, 1], [0, 4, 5]), shape=(2, 4))
+    pairs = sparse.coo_array(([1, 1, 1, 5, 1], ([0, 0, 0, 0, 1], [0, 0, 1, 2, 1])), shape=(2, 4))
+    kinds = (sparse.csc_array, sparse.lil_array, sparse.dok_array, sparse.csr_matrix)
+    for labels in (unsorted, zero, twice, pairs, *(kind(table) for kind in kinds)):
+        before = labels.copy()
+        assert_same(ranks_from_recommendations(predictions, labels), want)
+        assert (before != labels).nnz == 0
+        assert before.nnz == labels.nnz
+    stored_false = sparse.csr_array(([True, False], [0, 1], [0, 2, 2]), shape=(2, 4))
+    got = ranks_from_recommendations(predictions, stored_false)
+    assert got.n_relevant.tolist() == [1, 0]
+    assert got.values.tolist() == [2]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.uint64, "U3"])
+def test_matrices(dtype):
+    """Items above 125 fit into eight bits only without a sign."""
+    predictions = np.array([[126, 3], [4, 127]]).astype(dtype)
+    for labels in ([[126], [127]], [{126}, {127}], np.array([[126], [127]])):
+        if dtype == "U3":
+            labels = [[str(item) for item in row] for row in labels]
+        assert ranks_from_recommendations(predictions, labels).values.tolist() == [1, 2]
+    if np.dtype(dtype).kind == "u":
+        table = np.array([[255, 128], [200, 0]], dtype=dtype)
+        assert ranks_from_recommendations(table, [[128], [200]]).values.tolist() == [2, 1]
+
+
+def test_matrices_of_every_layout():
+    table = np.arange(40).reshape(4, 10)
+    labels = [[row[2]] for row in table.tolist()]
+    tables = (
+        table[:, :5],
+        np.asfortranarray(table),
+        sparse.csr_matrix(table).todense(),
+        table.astype(object),
+        table.astype(str).astype(object),
+    )
+    for form in tables:
+        wanted = [[str(i) for i in row] for row in labels] if form is tables[-1] else labels
+        assert ranks_from_recommendations(form, wanted).values.tolist() == [3] * 4
+    assert ranks_from_recommendations(np.empty((2, 0)), [[1], []]).n_relevant.tolist() == [1, 0]
+    assert len(ranks_from_recommendations([], [])) == 0
+
+
+def test_mappings_of_other_types_and_gains_of_every_type():
+    labels = [Counter("abb"), {"a": True, "b": np.False_}, {"b": np.float32(2), "a": 3}]
+    got = ranks_from_recommendations([["b", "a"]] * 3, labels)
+    assert got.values.tolist() == [1, 2, 2, 1, 2]
+    assert got.gains.tolist() == [2, 1, 1, 2, 3]
+
+
+def test_nothing_handed_in_is_changed():
+    predictions, labels = np.array([[1, 2], [3, 4]]), {"a": [1]}
+    predictions.flags.writeable = False
+    assert ranks_from_recommendations(predictions, [[2], [3]]).values.tolist() == [2, 1]
+    users = defaultdict(list, {"a": [1]})
+    with pytest.raises(ValueError, match="predictions has user 'b', labels has not"):
+        ranks_from_recommendations({"a": [1], "b": [1]}, users)
+    assert dict(users) == labels
+
+
+def test_a_zero_character_at_the_end_counts():
+    got = ranks_from_recommendations([["a\0", "a", "b"]], [["a"]])
+    assert got.values.tolist() == [2]
+    assert ranks_from_recommendations([["a"]], [["a\0"]]).values.tolist() == []
+
+
+def test_a_label_of_one_block_is_not_found_in_another():
+    """Each user's label is what the user 16 before has as a prediction."""
+    predictions = [[x, 2**20 - 1 - x] for x in range(100)]
+    labels = [[x - 16] for x in range(16, 116)]
+    assert ranks_from_recommendations(predictions, [[9]] * 16 + labels[:84]).values.tolist() == [1]
+
+
+def test_many_users_in_blocks():
+    """4,000 users of 1,000 items, more than one block has slots for: each finds their own."""
+    predictions = (np.arange(4000)[:, None] + np.arange(10)) % 1000
+    labels = (np.arange(4000)[:, None] + [3, 17]) % 1000
+    ranks = ranks_from_recommendations(predictions, labels)
+    assert ranks.values.tolist() == [4] * 4000
+    predictions[3500, 9] = predictions[3500, 0]
+    with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500 twice"):
+        ranks_from_recommendations(predictions, labels)
+
+
+# Who belongs to whom
+
+
+def test_dicts_are_paired_by_user():
+    predictions = {"ann": [1, 2], "bob": [3, 1], "eve": []}
+    labels = {"eve": [1], "bob": [1], "ann": [1, 5]}
+    got = ranks_from_recommendations(predictions, labels)
+    assert_same(got, ranks_from_recommendations([[1, 2], [3, 1], []], [[1, 5], [1], [1]]))
+    graded = {"eve": {1: 2}, "bob": {1: 1}, "ann": {1: 3, 5: 1}}
+    assert ranks_from_recommendations(predictions, graded).gains.tolist() == [3, 1]
+
+
+def test_equal_indexes_pass():
+    table = pd.DataFrame({"user": list("babc"), "item": [1, 2, 3, 4]})
+    predictions = table.groupby("user")["item"].agg(list)
+    got = ranks_from_recommendations(predictions, predictions.map(lambda row: row[-1:]))
+    assert got.values.tolist() == [1, 2, 1]
+    two = predictions.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
+    assert ranks_from_recommendations(two, two).values.tolist() == [1, 1, 2, 1]
+
+
+def test_an_index_on_one_side_is_not_needed():
+    lists, labels = [[1, 2], [3, 1]], [[1], [1]]
+    want = ranks_from_recommendations(lists, labels)
+    assert_same(ranks_from_recommendations(pd.Series(lists, index=[7, 9]), labels), want)
+    assert_same(ranks_from_recommendations(lists, pd.Series(labels, index=[9, 7])), want)
+
+
+@pytest.mark.parametrize("index", [["b", "a"], ["a", "c"], ["a", "b", "c"], [0, 1]])
+def test_other_indexes_are_refused(index):
+    predictions = pd.Series([[1], [2]], index=["a", "b"])
+    labels = pd.Series([[1]] * len(index), index=index)
+    remedy = r"predictions and labels have different indexes.*labels.reindex\(predictions.index\)"
+    with pytest.raises(ValueError, match=remedy):
+        ranks_from_recommendations(predictions, labels)
+
+
+def test_the_remedies_for_other_indexes_work():
+    predictions = pd.Series([[1], [2]], index=["a", "b"])
+    labels = pd.Series([[2], [1]], index=["b", "a"])
+    got = ranks_from_recommendations(predictions, labels.reindex(predictions.index))
+    assert got.values.tolist() == [1, 1]
+    # A user without labels is NaN after reindex, not an empty list: said, not counted.
+    with pytest.raises(ValueError, match=r"labels\['b'\] is nan; give a list of items"):
+        ranks_from_recommendations(predictions, labels[["a"]].reindex(predictions.index))
+    got = ranks_from_recommendations(predictions.to_dict(), labels.to_dict())
+    assert got.values.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels", "message"),
+    [
+        ({1: [1], 2: [1]}, {1: [1]}, "predictions has user 2, labels has not; add labels[2] = []"),
+        ({"a": [1]}, {"a": [1], "b": [2]}, "labels has user 'b', predictions has not"),
+        ({0: [1]}, [[1]], "predictions is a dict, labels is a list; give both as a dict"),
+        ([[1]], {0: [1]}, "predictions is a list, labels is a dict; give both as a dict"),
+        (pd.Series([[1]]), {0: [1]}, "predictions is a Series, labels is a dict; give both as"),
+        ({0: [1]}, sparse.eye_array(1).tocsr(), "labels is a csr_array; give both as a dict"),
+        (pd.DataFrame({"a": [1]}), [[1]], "predictions is a table; give one list of items"),
+        ([[1]], pd.DataFrame({"a": [1]}), "labels is a table; give one list of items"),
+        ({"ann": [1], "bob": [2, 2]}, {"ann": [1], "bob": [1]}, "predictions['bob'] holds item 2"),
+        ({"ann": [1]}, {"ann": {1: -1.5}}, "labels['ann'] holds item 1 with gain -1.5"),
+        ({"ann": {1}}, {"ann": [1]}, "predictions['ann'] is a set; it must be a list, best item"),
+        ([[1], [2]], [[1]], "predictions has 2 instances, labels has 1"),
+        (pd.Series([[1], [2]]), [[1]], "predictions has 2 instances, labels has 1"),
+        ([[1]], sparse.eye_array(2), "predictions has 1 instances, labels has 2"),
+    ],
+)
+def test_instances_that_do_not_fit(predictions, labels, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ranks_from_recommendations(predictions, labels)
+
+
+# What is no list of items
+
+LARGE = 2**63
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels", "message"),
+    [
+        # twice
+        ([[1], [2, 3, 2]], [[1], [1]], "predictions[1] holds item 2 twice"),
+        ([[1], [2]], [[1], [5, 5]], "labels[1] holds item 5 twice"),
+        ([[1], [2]], [[5, 5], []], "labels[0] holds item 5 twice"),
+        ([["a", "b", "a"]], [["a"]], "predictions[0] holds item 'a' twice"),
+        ([[2**40, 1, 2**40]], [[1]], "predictions[0] holds item 1099511627776 twice"),
+        ([[1, 2**20 - 1]] * 20 + [[7, 7]], [[1]] * 21, "predictions[20] holds item 7 twice"),
+        ([[1, 2**20 - 1]] * 21, [[1]] * 20 + [[2, 8, 8]], "labels[20] holds item 8 twice"),
+        # no items
+        ([["1"]], [[1]], "predictions holds strings, labels holds integers; name the items"),
+        ([["1"]], sparse.csr_array([[0, 1]]), "predictions holds strings, labels holds integers"),
+        ([[1, "1"]], [[1]], "predictions[0] holds item '1' among integers; name all items by"),
+        ([["1"], ["2", 3]], [[1]], "predictions[1] holds item 3 among strings; name all items by"),
+        ([[1.0]], [[1]], "predictions[0] holds item 1.0 of type float; items must be integers"),
+        (np.array([[1.0, 2.0]]), [[1]], "predictions[0] holds item 1.0 of type float64"),
+        ([[2, True]], [[1]], "predictions[0] holds item True of type bool"),
+        (np.array([[True]]), [[1]], "predictions[0] holds item True of type bool"),
+        ([[1]], [[2, np.nan]], "labels[0] holds item nan of type float"),
+        ([[None, 1]], [[1]], "predictions[0] holds item None of type NoneType"),
+        ([[1], [pd.NA]], [[1], [1]], "predictions[1] holds item <NA> of type NAType"),
+        ([[b"a"]], [[1]], "predictions[0] holds item b'a' of type bytes"),
+        ([[[1, 2]]], [[1]], "predictions[0] holds item [1, 2] of type list"),
+        ([[[1, 2], [3]]], [[1]], "predictions[0] holds item [1, 2] of type list"),
+        (
+            np.zeros((1, 2, 2), int),
+            [[1]],
+            "predictions[0] holds item array([0, 0]) of type ndarray",
+        ),
+        ([np.array(["2020-01-01"], "M8[ns]")], [[1]], "of type datetime64"),
+        # numbers of items
+        ([[1, 2, -1]], [[1]], "predictions[0] holds item -1; a negative number is often padding"),
+        (np.array([[1, 2], [3, -1]]), [[1], [1]], "predictions[1] holds item -1; a negative"),
+        ([[1], [2]], [[1], [2, -1]], "labels[1] holds item -1; a negative number is often padding"),
+        ([[LARGE]], [[1]], "predictions[0] holds item 9223372036854775808; integer items must be"),
+        ([[LARGE, -1]], [[1]], "predictions[0] holds item -1; a negative number is often"),
+        (
+            np.array([[1, 2**64 - 1]], np.uint64),
+            [[1]],
+            "predictions[0] holds item 1844674407370955",
+        ),
+        ([[1]], [[2**70]], "labels[0] holds item 1180591620717411303424; integer items must be"),
+        # no lists
+        ([[1], 2], [[1], [1]], "predictions[1] is 2; give a list of items"),
+        ([[1], None], [[1], [1]], "predictions[1] is None; give a list of items"),
+        (["ab"], [["a"]], "predictions[0] is 'ab'; give a list of items"),
+        ([b"ab"], [[97]], "predictions[0] is b'ab'; give a list of items"),
+        ([np.array(5)], [[5]], "predictions[0] is array(5); give a list of items"),
+        (np.array([1, 2]), [[1], [2]], "predictions[0] is np.int64(1); give a list of items"),
+        ([{1: 2}], [[1]], "predictions[0] is a dict; it must be a list, best item first"),
+        ([[1], {1, 2}], [[1], [1]], "predictions[1] is a set; it must be a list, best item first"),
+        (sparse.eye_array(2), [[1], [1]], "predictions is a sparse matrix; it must be lists"),
+        ({(1, 2), (3, 4)}, [[1], [3]], "it must hold one list of items for each instance"),
+        (np.array(5), [[5]], "predictions is array(5); it must hold one list of items for each"),
+        (None, [[1]], "predictions is None; it must hold one list of items for each instance"),
+        ([[1]], "a", "labels is 'a'; it must hold one list of items for each instance"),
+        ([[1]], 7, "labels is 7; it must hold one list of items for each instance"),
+        # masks
+        (np.ma.masked_equal([[1, 2]], 2), [[2]], "predictions is a masked array; give lists"),
+        ([[1]], np.ma.masked_equal([[1]], 1), "labels is a masked array; give lists"),
+        ([np.ma.masked_equal([1, 2], 2)], [[2]], "predictions[0] is a masked array; give a list"),
+        ([[1], [2]], [[1], np.ma.array([2])], "labels[1] is a masked array; give a list"),
+        # gains
+        ([[1], [1]], [{1: 2.0}, [1]], "labels mixes dicts with lists; give a dict from item to"),
+        ([[1]], [{1: -1}], "labels[0] holds item 1 with gain -1; a gain must be finite and 0 or"),
+        ([[1]], [{2: 1, 1: np.nan}], "labels[0] holds item 1 with gain nan; a gain must be finite"),
+        ([[1]], [{2: 1, 1: np.inf}], "labels[0] holds item 1 with gain inf; a gain must be finite"),
+        ([[1]], [{1: "3"}], "labels[0] holds item 1 with gain '3'; a gain must be a number"),
+        ([[1]], [{1: None}], "labels[0] holds item 1 with gain None; a gain must be a number"),
+        ([[1]], [{-1: 1}], "labels[0] holds item -1; a negative number is often padding"),
+        ([[1]], sparse.csr_array([[0, -2]]), "labels[0] holds item 1 with gain -2; a gain must"),
+        ([[1]], sparse.csr_array([[0, np.nan]]), "labels[0] holds item 1 with gain nan"),
+        (
+            [[1]],
+            sparse.csr_array([[1j]]),
+            "labels is a sparse array of shape (1, 1) and dtype comp",
+        ),
+        ([[1]], sparse.coo_array([1, 0]), "labels is a sparse array of shape (2,)"),
+    ],
+)
+def test_bad_recommendations(predictions, labels, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ranks_from_recommendations(predictions, labels)
