@@ -72,5 +72,5 @@ clean:
 .venv/ready .venv-dev/ready .venv-peers/ready:
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/$(SCRIPTS)/python -m pip install --quiet uv
-	$(@D)/$(SCRIPTS)/python -m uv pip install --quiet -r $< || $(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<
+	$(@D)/$(SCRIPTS)/python -m uv pip install --quiet --compile-bytecode -r $< || $(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<
 	@touch $@

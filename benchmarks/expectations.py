@@ -113,14 +113,14 @@ def ties(size, repeats, rng):
 def fits(count, repeats):
     sizes = np.arange(3000, 3000 + count)
     for estimator in (BiasVariance(0.1), ConstrainedLeastSquares()):
-        times = shortest({"ours": lambda e=estimator: e.fit(Recall(10), Draw(M, sizes))}, repeats)
+        times = shortest({"ours": lambda e=estimator: e.fit(Recall(10), Draw(M, n_items=sizes))}, repeats)
         report(
             f"{type(estimator).__name__} for {count:,} numbers of items", "a few s", times["ours"]
         )
     n = 1000 * count
     prior = 1 / np.arange(1, n + 1)
     estimator = BiasVariance(0.1, prior=prior / prior.sum())
-    times = shortest({"ours": lambda: estimator.fit(Recall(10), Draw(M, n))}, repeats)
+    times = shortest({"ours": lambda: estimator.fit(Recall(10), Draw(M, n_items=n))}, repeats)
     report(f"BiasVariance with a prior of {n:,} ranks", "-", times["ours"])
 
 

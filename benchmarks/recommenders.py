@@ -8,24 +8,24 @@ items with many of them. First X, Y and Z are fitted and each user's held-out it
 the memory is the most that the process had, libraries and data included.
 
 X is fitted beside `implicit` (in requirements.txt; elsewhere: pip install implicit) with as many
-factors and sweeps, from the same initial factors, towards the same loss. "exact" solves the linear
-systems as we do, and must give the same scores; "cg" is implicit's default, three steps of
+factors and iterations, from the same initial factors, towards the same loss. "exact" solves the
+linear systems as we do, and must give the same scores; "cg" is implicit's default, three steps of
 conjugate gradients in float32. "loss" is what was reached, over ours. Y and Z are fitted, and all
 users scored, beside the same equations written down with dense matrices; similarities and scores
-must agree. X's and sparse sums use one core, dense products all. Times are the shortest of
+must agree. X and sparse sums use one core, dense products all. Times are the shortest of
 interleaved repeats. The ratio is theirs over ours: above 1 we are faster.
 
-Measured on two shared cores (AMD EPYC, Python 3.11): all three together 12 s and 1.4 GB, X's fit
-2.0 s. Ratios of that quiet run, and in parentheses the range of four, three of them on a machine
-with five times as much to do as it has cores:
+Measured on two cores (AMD EPYC, Python 3.11) with three times as much to do as they can; X's fit
+takes 2.0 s where they have nothing else to do, and the peak memory is 565 MB, of which the data
+have 486:
 
-    X, exact, 1 thread   2.3 (1.8 to 2.7)     Y fit       0.3 (0.3 to 0.6)
-    X, exact, 2 threads  1.3 (1.3 to 2.3)     Y scores    0.7 (0.7 to 1.3)
-    X, cg, 1 thread      1.5 (1.0 to 1.5)     Z fit       0.4 (0.4 to 0.9)
-    X, cg, 2 threads     0.9 (0.9 to 1.3)     Z scores     22 (22 to 44)
+    X, exact, 1 thread   1.4    Y fit       1.0
+    X, exact, 2 threads  1.8    Y scores    1.0
+    X, cg, 1 thread      1.2    Z fit       2.1
+                                Z scores     52
 
-Y's and Z's fits are slower than the dense ones: 87 % of the pairs of items have a common user, so
-that sparse matrices spare nothing, and norms are summed exactly.
+Y's fit is no faster than the dense one: 87 % of the pairs of items have a common user, so that
+sparse matrices spare nothing. On data with many items, such as 54,542, they spare nearly all.
 """
 
 import argparse

@@ -38,7 +38,7 @@ def shares_of(sampled, m):
 def test_a_prior_that_explains_the_shares_is_believed(data):
     """If f = A'p, then the bias-variance and the multinomial estimate are the prior's metric."""
     n = data.draw(st.integers(3, 30))
-    draw = Draw(data.draw(st.integers(1, 6)), n)
+    draw = Draw(data.draw(st.integers(1, 6)), n_items=n)
     prior = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=n, max_size=n)))
     prior /= prior.sum()
     metric = data.draw(st.sampled_from(METRICS))
@@ -69,7 +69,7 @@ def test_multinomial_minimizes_the_expected_loss(metric, replacement):
     """All samples of four users, one by one; the loss of each rank's part in the mean."""
     n, m, exact = 3, 2, np.array([1, 1, 2, 3])
     prior = np.bincount(exact - 1) / len(exact)
-    draw = Draw(m, n, replacement=replacement)
+    draw = Draw(m, n_items=n, replacement=replacement)
     p = draw.pmf(exact)
     outcomes = np.array(list(product(range(m + 1), repeat=len(exact))))
     chance = np.prod(p[np.arange(len(exact)), outcomes], axis=1)
@@ -91,7 +91,7 @@ def test_multinomial_minimizes_the_expected_loss(metric, replacement):
 @pytest.mark.parametrize("replacement", [True, False])
 def test_multinomial_under_a_uniform_prior_is_bias_variance(metric, replacement):
     n, users = 3541, 10_000
-    draw = Draw(100, n, replacement=replacement)
+    draw = Draw(100, n_items=n, replacement=replacement)
     got = Multinomial(users).fit(metric, draw).values
     want = BiasVariance(gamma=n / users).fit(metric, draw).values
     np.testing.assert_allclose(got, want, atol=1e-9 * np.abs(want).max())
@@ -183,4 +183,4 @@ def test_bad_estimators():
     with pytest.raises(ValueError, match=r"draw\.n_items is None; draw\.n_items must be"):
         MappedCutoff().cutoffs(Draw(5))
     with pytest.raises(ValueError, match=r"draw.n_items is .*; draw.n_items must be one whole"):
-        MappedCutoff().cutoffs(Draw(5, [10, 20]))
+        MappedCutoff().cutoffs(Draw(5, n_items=[10, 20]))

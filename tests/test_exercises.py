@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics.exercises import Answer
+from sampled_metrics.book import Answer
 
 
 def heard(capsys, right, answer):

@@ -7,15 +7,21 @@ NaN marks a user without labels, who is left out of the mean.
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics import F1, NDCG, AveragePrecision, Precision, Ranks, Recall, ReciprocalRank
-
-DATA = Path(__file__).parents[1] / "book" / "data"
+from sampled_metrics import (
+    F1,
+    NDCG,
+    AveragePrecision,
+    Precision,
+    Recall,
+    ReciprocalRank,
+    ranks_from_recommendations,
+)
+from shared import DATA
 
 # The blog divides AP by the hits and takes NDCG's ideal list from the hits.
 BLOG = {
@@ -51,7 +57,7 @@ PAPER = [
 @pytest.fixture
 def users():
     five = json.loads((DATA / "five_users.json").read_text())
-    return Ranks.from_recommendations(five["predictions"], five["labels"])
+    return ranks_from_recommendations(five["predictions"], five["labels"])
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,10 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
 ORDER = """
-    _checks _ids _files data _download movielens recommenders ranks ties lists scoring metric metrics _terms
-    _quadrature _distribution sampling popularity problem corrections estimator estimators priors
-    dominance bounds _fits _moments comparison power evaluation __init__
+    _checks _ids _files data _download movielens recommenders ranks ties lists scoring
+    metric metrics _terms _quadrature _distribution sampling popularity problem
+    corrections estimator estimators priors dominance _programs bounds _fits _moments
+    comparison power evaluation __init__
 """.split()
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 BY_NAME = {path.stem: path for path in PACKAGE.glob("*.py")}
@@ -23,7 +24,7 @@ def imported(path):
     """Return the modules of the package that a module imports, inside of functions, too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sampled_metrics"):
-            package, _, module = node.module.partition(".")
+            _, _, module = node.module.partition(".")
             yield from [module] if module else [alias.name for alias in node.names]
 
 

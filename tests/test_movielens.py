@@ -426,7 +426,9 @@ def test_progress_that_is_no_flag():
 
 
 def test_unknown_source():
-    with pytest.raises(ValueError, match="source is 'netflix'; source must be one of 'ncf', 'group"):
+    with pytest.raises(
+        ValueError, match="source is 'netflix'; source must be one of 'ncf', 'group"
+    ):
         load_movielens_1m("netflix")
 
 

@@ -79,7 +79,7 @@ def test_likelihood_at_convergence_is_optimal(data):
     n, replacement = data.draw(st.integers(3, 12)), data.draw(st.booleans())
     m = data.draw(st.integers(1, 6 if replacement else min(6, n - 1)))
     sampled = np.array(data.draw(st.lists(st.integers(1, m + 1), min_size=1, max_size=30)))
-    draw = Draw(m, n, replacement=replacement)
+    draw = Draw(m, n_items=n, replacement=replacement)
     pi = estimate_rank_distribution(sampled, draw, tolerance=1e-4)
     p = draw.pmf(np.arange(1, n + 1))
     factor = (p[:, sampled - 1] / (pi @ p)[sampled - 1]).mean(axis=1)
@@ -103,7 +103,7 @@ def test_likelihood_against_another_solver(replacement):
 def test_likelihood_with_samples_of_many_sizes_against_another_solver():
     n, m = 4, np.repeat([3, 7, 20], 60)
     exact = np.tile([1, 2, 4], 60)
-    draws = {s: Draw(s, n) for s in (3, 7, 20)}
+    draws = {s: Draw(s, n_items=n) for s in (3, 7, 20)}
     sampled = np.concatenate([draw.rvs(exact[m == s], rng=s) for s, draw in draws.items()])
     got = estimate_rank_distribution(sampled, draws[20], n_samples=m, tolerance=1e-7)
 
@@ -133,30 +133,34 @@ def test_a_draw_that_ended_early_is_a_smaller_draw():
     sampled = Draw(30, n_items=1000).rvs(np.arange(1, 1001), rng=0)
     for method in ("likelihood", "entropy"):
         np.testing.assert_array_equal(
-            estimate_rank_distribution(sampled, Draw(99, 1000), n_samples=30, method=method),
-            estimate_rank_distribution(sampled, Draw(30, 1000), method=method),
+            estimate_rank_distribution(
+                sampled, Draw(99, n_items=1000), n_samples=30, method=method
+            ),
+            estimate_rank_distribution(sampled, Draw(30, n_items=1000), method=method),
         )
 
 
 def test_the_shape_of_the_users_does_not_matter():
     n, m = np.array([[50, 40, 60], [60, 50, 40]]), np.array([[9, 5, 9], [5, 5, 9]])
     sampled = np.array([[1, 2, 10], [3, 6, 1]])
-    got = estimate_rank_distribution(sampled, Draw(9, n), n_samples=m)
-    want = estimate_rank_distribution(sampled.ravel(), Draw(9, n.ravel()), n_samples=m.ravel())
+    got = estimate_rank_distribution(sampled, Draw(9, n_items=n), n_samples=m)
+    want = estimate_rank_distribution(
+        sampled.ravel(), Draw(9, n_items=n.ravel()), n_samples=m.ravel()
+    )
     np.testing.assert_array_equal(got, want)
 
 
 def test_all_items_show_the_exact_ranks():
     """Without replacement and with m = n - 1, the sampled rank is the rank."""
     n, exact = 5000, np.array([1, 1, 1, 4, 9, 9, 2500])
-    draw = Draw(n - 1, n, replacement=False)
+    draw = Draw(n - 1, n_items=n, replacement=False)
     got = estimate_rank_distribution(draw.rvs(exact, rng=0), draw)
     np.testing.assert_allclose(got, np.bincount(exact - 1, minlength=n) / 7, atol=1e-14)
 
 
 def test_the_rank_of_one_user_is_known_whatever_is_known_of_the_others():
     n, m = 5000, np.array([3, 3, 3, 3, 4999])
-    draws = [Draw(int(s), n, replacement=False) for s in m]
+    draws = [Draw(int(s), n_items=n, replacement=False) for s in m]
     sampled = [draw.rvs(2500, rng=5) for draw in draws]
     got = estimate_rank_distribution(sampled, draws[-1], n_samples=m)
     assert got[2499] > 0.2
@@ -172,7 +176,7 @@ def test_groups_of_ranks_represent_all_ranks(ranks, m, replacement, tolerance):
 
     The users alone, were their ranks known, would leave a standard error of 0.005 and more.
     """
-    draw, every = Draw(m, N, replacement=replacement), np.arange(1, N + 1)
+    draw, every = Draw(m, n_items=N, replacement=replacement), np.arange(1, N + 1)
     sampled = draw.rvs(ranks, rng=2)
     seen = np.unique(sampled)
     p = draw.pmf(every)[:, seen - 1]
@@ -204,12 +208,12 @@ def test_a_million_items():
 def test_own_numbers_of_items_against_a_row_for_each_rank(low, high, m, replacement):
     rng = np.random.default_rng(0)
     n = rng.integers(low, high + 1, 300)
-    draw = Draw(m, n, replacement=replacement)
+    draw = Draw(m, n_items=n, replacement=replacement)
     sampled = draw.rvs(1 + (n * rng.random(300) ** 2).astype(int), rng=rng)
     p = np.zeros((n.max(), 300))
     for x in range(300):
         every = np.arange(1, n[x] + 1)
-        p[: n[x], x] = Draw(m, n[x], replacement=replacement).pmf(every)[:, sampled[x] - 1]
+        p[: n[x], x] = Draw(m, n_items=n[x], replacement=replacement).pmf(every)[:, sampled[x] - 1]
     got, want = estimate_rank_distribution(sampled, draw, tolerance=0.01), climb(p, 0.01)
     assert got.shape == (n.max(),)
     assert got.sum() == pytest.approx(1)
@@ -221,7 +225,7 @@ def test_own_numbers_of_items_against_a_row_for_each_rank(low, high, m, replacem
 def test_no_user_is_behind_their_own_last_item():
     """All users are last of their items, as a sample of all of them shows."""
     n = np.repeat([40, 70, 95], [50, 30, 20])
-    got = estimate_rank_distribution(np.full(100, 40), Draw(39, n, replacement=False))
+    got = estimate_rank_distribution(np.full(100, 40), Draw(39, n_items=n, replacement=False))
     assert got[39] == pytest.approx(0.5)
     assert got[:39].sum() == pytest.approx(0, abs=1e-10)
     assert got.shape == (95,)
@@ -230,10 +234,10 @@ def test_no_user_is_behind_their_own_last_item():
 def test_the_mean_number_of_items_is_not_good_enough():
     """Half of the users have 200 items and rank 5, the others 20,000 and rank 5,000."""
     n, exact = np.repeat([200, 20_000], 500), np.repeat([5, 5000], 500)
-    draw = Draw(99, n)
+    draw = Draw(99, n_items=n)
     sampled = draw.rvs(exact, rng=0)
     got = estimate_rank_distribution(sampled, draw)
-    pooled = estimate_rank_distribution(sampled, Draw(99, round(n.mean())))
+    pooled = estimate_rank_distribution(sampled, Draw(99, n_items=round(n.mean())))
     assert got[:20].sum() == pytest.approx(0.5, abs=0.05)
     assert pooled[:20].sum() < 0.2
 
@@ -251,7 +255,7 @@ def entropy_objective(pi, p, f, gamma):
 @pytest.mark.parametrize("sampled", [[1, 1, 1, 2, 4], [4], [1, 2, 2, 3, 3, 3, 4]])
 def test_entropy_against_another_solver(gamma, replacement, sampled):
     n, m = 7, 3
-    draw = Draw(m, n, replacement=replacement)
+    draw = Draw(m, n_items=n, replacement=replacement)
     got = estimate_rank_distribution(sampled, draw, method="entropy", gamma=gamma)
     p, f = draw.pmf(np.arange(1, n + 1)), shares_of(np.array(sampled), m)
     want = solve_on_simplex(lambda pi: entropy_objective(pi, p, f, gamma), n)
@@ -320,7 +324,7 @@ def test_the_rule_to_go_on_leaves_the_likelihood_alone(replacement):
     sampled, samples = sample_adaptively(exact, n, sizes, replacement=replacement, rng=0)
     pairs = list(zip(sampled.tolist(), samples.tolist(), strict=True))
     p = np.array([[path.get(pair, 0) for pair in pairs] for path in paths])
-    draw = Draw(5, n, replacement=replacement)
+    draw = Draw(5, n_items=n, replacement=replacement)
     got = estimate_rank_distribution(sampled, draw, n_samples=samples, tolerance=1e-3)
     np.testing.assert_allclose(got, climb(p, 1e-3), atol=1e-12)
 
@@ -366,7 +370,7 @@ def test_a_seed_is_one_generator_for_all_steps():
 def test_one_size_is_a_plain_sample():
     ranks = np.arange(1, 500)
     sampled, samples = sample_adaptively(ranks, 500, [25], rng=4)
-    np.testing.assert_array_equal(sampled, Draw(25, 500).rvs(ranks, rng=4))
+    np.testing.assert_array_equal(sampled, Draw(25, n_items=500).rvs(ranks, rng=4))
     assert (samples == 25).all()
 
 
@@ -374,7 +378,7 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
     """A tenth of the users at rank 1, the others far: adaptive samples tell, plain ones do not."""
     exact = np.concatenate([np.ones(300, dtype=int), np.linspace(30, N, 2700).astype(int)])
     sampled, samples = sample_adaptively(exact, N, rng=0)
-    adaptive = estimate_rank_distribution(sampled, Draw(3200, N), n_samples=samples)[0]
+    adaptive = estimate_rank_distribution(sampled, Draw(3200, n_items=N), n_samples=samples)[0]
     plain = estimate_rank_distribution(DRAW.rvs(exact, rng=0), DRAW)[0]
     assert abs(adaptive - 0.1) < 0.005
     assert abs(plain - 0.1) > 0.05
@@ -404,13 +408,13 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
             "sampled_ranks and n_samples have different indexes; align them",
         ),
         (
-            {"draw": Draw(10, 2)},
+            {"draw": Draw(10, n_items=2)},
             r"sampled_ranks\[1\] is 2; .* 1 or n_samples \+ 1 where n_items is 2",
         ),
         ({"draw": 10}, "draw is 10; draw must be a Draw, such as Draw"),
         ({"draw": Draw(10)}, r"draw.n_items is None; .* Draw\(10, n_items\)"),
         (
-            {"draw": Draw(10, [20, 30])},
+            {"draw": Draw(10, n_items=[20, 30])},
             r"draw.n_items has shape \(2,\), sampled_ranks has shape \(3,\); .* one per user",
         ),
         ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
@@ -424,7 +428,7 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
             'n_samples is 10 for one user and 9 for another; for method "entropy" .* use method=',
         ),
         (
-            {"method": "entropy", "draw": Draw(10, [20, 20, 25])},
+            {"method": "entropy", "draw": Draw(10, n_items=[20, 20, 25])},
             "draw.n_items is 20 for one user and 25 for another;",
         ),
     ],
@@ -438,13 +442,15 @@ def test_bad_input(arguments, message):
 def test_a_tolerance_that_is_never_reached(monkeypatch):
     monkeypatch.setattr("sampled_metrics.priors.MAX_ITERATIONS", 10)
     with pytest.raises(ValueError, match="tolerance is 1e-05; tolerance must be larger: 10 steps"):
-        estimate_rank_distribution([1, 1, 2, 11], Draw(10, 50), tolerance=1e-5)
+        estimate_rank_distribution([1, 1, 2, 11], Draw(10, n_items=50), tolerance=1e-5)
 
 
 @pytest.mark.parametrize("gamma", [1e-30, 1e300])
 def test_a_gamma_that_is_never_reached(gamma):
     with pytest.raises(ValueError, match=r"gamma must be nearer to 0\.01: the solver"):
-        estimate_rank_distribution([1, 1, 2, 11], Draw(10, 50), method="entropy", gamma=gamma)
+        estimate_rank_distribution(
+            [1, 1, 2, 11], Draw(10, n_items=50), method="entropy", gamma=gamma
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,138 +1,136 @@
-"""Lists and recommendations become ranks at the door."""
+"""Ranks: from lists of ranks, or from its parts; some of its instances; never changed."""
 
-from unittest import mock
+import pickle
+from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics import Ranks, ranking
+from sampled_metrics import NDCG, Ranks, Recall, TiedRanks, ranks_from_recommendations
+from shared import METRICS
 
-# Few and small ones meet often; with a large one, users are looked up in several blocks.
-items = st.integers(0, 12) | st.sampled_from([-5, 2**19, 2**20 - 1, 2**62])
-users = st.lists(
-    st.tuples(st.lists(items, unique=True, max_size=8), st.sets(items, max_size=8)), max_size=6
-)
+rows_of_ranks = st.lists(st.sets(st.integers(1, 30), max_size=6), max_size=8)
 
 
-@given(users=users, kind=st.sampled_from(["int", "str"]), slots=st.sampled_from([1, 7, 64, 2**20]))
-def test_recommendations_become_the_positions_of_the_labels(users, kind, slots):
-    """Whatever the items are, and however many instances fit into the look-up table."""
-    make = str if kind == "str" else int
-    with mock.patch.multiple(ranking, SLOTS=slots, MOST_SLOTS=slots):
-        check_positions(users, make)
-
-
-def check_positions(users, make):
-    predictions = [[make(i) for i in predicted] for predicted, _ in users]
-    labels = [[make(i) for i in relevant] for _, relevant in users]
-    ranks = Ranks.from_recommendations(predictions, labels)
-    assert len(ranks) == len(users)
-    for x, (predicted, relevant) in enumerate(zip(predictions, labels, strict=True)):
-        want = [position for position, item in enumerate(predicted, 1) if item in relevant]
-        assert ranks.values[ranks.offsets[x] : ranks.offsets[x + 1]].tolist() == want
-        assert ranks.n_relevant[x] == len(relevant)
-        assert ranks.n_predicted[x] == len(predicted)
-
-
-def test_arrays_sets_and_unsigned_items_are_taken():
-    want = [1, 2]
-    predictions = np.array([[7, 3], [4, 7]], dtype=np.uint32)
-    for labels in ([{7}, {7}], [[7], np.array([7])], np.array([[7], [7]])):
-        assert Ranks.from_recommendations(predictions, labels).values.tolist() == want
-
-
-@given(users=users)
-def test_sparse_labels_are_the_same_as_lists(users):
-    """Entries are a mapping's gains, or where all are 1, those of plain labels."""
-    small = [([i for i in p if 0 <= i < 20], [i for i in r if 0 <= i < 20]) for p, r in users]
-    predictions, labels = [p for p, _ in small], [r for _, r in small]
-    for graded in (False, True):
-        table = np.zeros((len(small), 20))
-        for row, relevant in zip(table, labels, strict=True):
-            row[relevant] = 2 + np.arange(len(relevant)) if graded else 1
-        mappings = [{i: row[i] for i in r} for row, r in zip(table, labels, strict=True)]
-        got = Ranks.from_recommendations(predictions, sparse.csr_array(table))
-        same = mappings if graded and table.any() else labels
-        want = Ranks.from_recommendations(predictions, same)
-        assert_same(got, want)
+def rows_of(ranks):
+    """The ranks of each instance as lists."""
+    return [part.tolist() for part in np.split(ranks.values, ranks.offsets[1:-1])] if ranks else []
 
 
 def assert_same(got, want):
-    for name in ("values", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
-        np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
+    for field in fields(Ranks):
+        np.testing.assert_array_equal(
+            getattr(got, field.name), getattr(want, field.name), err_msg=field.name
+        )
 
 
-@pytest.mark.parametrize("slots", [1, 2**20])
-def test_a_label_of_one_block_is_not_found_in_the_next(slots):
-    """The second user's label is the first user's prediction."""
-    with mock.patch.multiple(ranking, SLOTS=slots, MOST_SLOTS=slots):
-        ranks = Ranks.from_recommendations([[1, 2**20 - 1], [2]], [[3], [1]])
-    assert ranks.values.tolist() == []
+# --- from lists
 
 
-def test_sparse_labels_of_every_kind():
-    predictions = [[3, 0, 1], [2, 1]]
-    want = Ranks.from_recommendations(predictions, [{0: 2, 1: 1, 2: 5}, {1: 1}])
-    table = np.array([[2, 1, 5, 0], [0, 1, 0, 0]])
-    unsorted = sparse.csr_array(([5, 2, 1, 1], [2, 0, 1, 1], [0, 3, 4]), shape=(2, 4))
-    zero = sparse.csr_array(([2, 1, 5, 0, 1], [0, 1, 2, 3, 1], [0, 4, 5]), shape=(2, 4))
-    twice = sparse.coo_array(([1, 1, 1, 5, 1], ([0, 0, 0, 0, 1], [0, 0, 1, 2, 1])), shape=(2, 4))
-    formats = [kind(table) for kind in (sparse.csc_array, sparse.lil_array, sparse.csr_matrix)]
-    for labels in (unsorted, zero, twice, twice.tocsr(), *formats):
-        before = labels.copy()
-        assert_same(Ranks.from_recommendations(predictions, labels), want)
-        assert (before != labels).nnz == 0
-    stored_false = sparse.csr_array(([True, False], [0, 1], [0, 2, 2]), shape=(2, 4))
-    got = Ranks.from_recommendations(predictions, stored_false)
-    assert got.n_relevant.tolist() == [1, 0]
-    assert got.values.tolist() == [2]
+@given(rows=rows_of_ranks)
+def test_lists_in_any_order_become_sorted(rows):
+    ranks = Ranks.from_lists([list(row)[::-1] for row in rows])
+    assert rows_of(ranks) == [sorted(row) for row in rows]
+    assert len(ranks) == len(rows)
+    assert ranks.n_relevant.tolist() == ranks.n_ranked.tolist() == [len(row) for row in rows]
+    assert ranks.instance.tolist() == [x for x, row in enumerate(rows) for _ in row]
+    assert ranks.order.tolist() == [j for row in rows for j in range(1, len(row) + 1)]
+    assert ranks.is_one_each == all(len(row) == 1 for row in rows)
+    assert ranks.n_predicted is ranks.gains is ranks.ideal_gains is ranks.n_items is None
 
 
-def test_lists_of_every_kind():
-    want = Ranks.from_recommendations([[1, 2], [3, 1]], [[1], [1]])
-    lists = [[1, 2], [3, 1]]
-    labels = [[1], [1]]
-    assert_same(Ranks.from_recommendations(iter(lists), (iter(row) for row in labels)), want)
-    assert_same(Ranks.from_recommendations(map(iter, lists), pd.Series(labels)), want)
-    assert_same(Ranks.from_recommendations(pd.Series(lists, index=[7, 9]), labels), want)
-    assert_same(Ranks.from_recommendations(sparse.csr_matrix(lists).todense(), labels), want)
-    kinds = [np.array([1, 2], np.uint64), np.array([3, 1])]
-    assert_same(Ranks.from_recommendations(kinds, labels), want)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(3, 1), (2, 4)],
+        ((3, 1), (2, 4)),
+        [{3, 1}, frozenset([2, 4])],
+        [np.array([3, 1]), np.array([2.0, 4.0])],
+        np.array([[3, 1], [2, 4]]),
+        np.array([[3, 1], [2, 4]], dtype=np.uint8),
+        [[3, np.int32(1)], pd.Series([2, 4], index=[9, 8])],
+        iter([[3, 1], [2, 4]]),
+        {"u": [3, 1], "v": [2, 4]},
+        {"u": [3, 1], "v": [2, 4]}.values(),
+        pd.Series([[3, 1], [2, 4]]),
+        pd.Series([[3, 1], [2, 4]], index=["u", "v"]),
+        pd.DataFrame({"first": [3, 2], "second": [1, 4]}),
+    ],
+    ids=str,
+)
+def test_lists_of_every_kind(rows):
+    assert_same(Ranks.from_lists(rows), Ranks.from_lists([[3, 1], [2, 4]]))
 
 
-def test_many_users_in_blocks():
-    """4,000 users of 1,000 items, more than one block has slots for: each finds their own."""
-    predictions = (np.arange(4000)[:, None] + np.arange(10)) % 1000
-    labels = (np.arange(4000)[:, None] + [3, 17]) % 1000
-    ranks = Ranks.from_recommendations(predictions, labels)
-    assert ranks.values.tolist() == [4] * 4000
-    predictions[3500, 9] = predictions[3500, 0]
-    with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500 twice"):
-        Ranks.from_recommendations(predictions, labels)
+@given(rows=rows_of_ranks, data=st.data())
+def test_gains_stay_with_their_ranks(rows, data):
+    gains = [{r: data.draw(st.integers(0, 3)) for r in row} for row in rows]
+    ranks = Ranks.from_lists([list(g) for g in gains], gains=[list(g.values()) for g in gains])
+    kept = [{r: g for r, g in sorted(row.items()) if g} for row in gains]
+    assert rows_of(ranks) == [list(row) for row in kept]
+    assert ranks.gains.tolist() == [g for row in kept for g in row.values()]
+    want = [g for row in kept for g in sorted(row.values(), reverse=True)]
+    assert ranks.ideal_gains.tolist() == want
+    assert ranks.n_relevant.tolist() == [len(row) for row in kept]
 
 
-def test_lists_are_sorted():
-    ranks = Ranks.from_lists([[9, 2, 5], [], [1]])
-    assert ranks.values.tolist() == [2, 5, 9, 1]
-    assert ranks.offsets.tolist() == [0, 3, 3, 4]
-    assert ranks.order.tolist() == [1, 2, 3, 1]
+@pytest.mark.parametrize(
+    "gains", [[[1, 5], [2, 3]], np.array([[1, 5], [2, 3]]), iter([iter([1, 5]), (2, 3)])], ids=str
+)
+def test_gains_of_every_kind(gains):
+    got = Ranks.from_lists([[3, 1], [2, 4]], gains=gains)
+    assert got.gains.tolist() == [5, 1, 2, 3]
 
 
-def test_items_of_gain_zero_are_not_relevant():
-    ranks = Ranks.from_lists([[3, 1, 2], [1]], gains=[[5, 0, 7], [0]])
-    assert ranks.values.tolist() == [2, 3]
-    assert ranks.gains.tolist() == [7, 5]
-    assert ranks.n_relevant.tolist() == [2, 0]
-    ranks = Ranks.from_recommendations([["a", "b"], ["a"]], [{"b": 2, "a": 0, "c": 3}, {"a": 0}])
-    assert ranks.values.tolist() == [2]
-    assert ranks.gains.tolist() == [2]
-    assert ranks.ideal_gains.tolist() == [3, 2]
-    assert ranks.n_relevant.tolist() == [2, 0]
-    assert ranks.n_predicted.tolist() == [2, 1]
+def test_number_of_items_of_lists():
+    assert Ranks.from_lists([[3], [2, 4]], n_items=9).n_items.tolist() == [9, 9]
+    assert Ranks.from_lists([[3], [2, 4]], n_items=[9, 4]).n_items.tolist() == [9, 4]
+    with pytest.raises(ValueError, match=r"values\[1\] holds rank 4; .* at most n_items, 3"):
+        Ranks.from_lists([[3], [2, 4]], n_items=3)
+
+
+def test_labelled_lists_are_aligned_or_refused():
+    rows = pd.Series([[3], [2, 4]], index=["u", "v"])
+    other = pd.Series([9, 4], index=["v", "u"])
+    with pytest.raises(ValueError, match="ranks and n_items have different indexes; align them"):
+        Ranks.from_lists(rows, n_items=other)
+    with pytest.raises(ValueError, match="ranks and gains have different indexes; align them"):
+        Ranks.from_lists(rows, gains=pd.Series([[1, 2], [1]], index=["v", "u"]))
+    assert Ranks.from_lists(rows, n_items=other[::-1]).n_items.tolist() == [4, 9]
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ([[1], [4, 2, 4]], r"ranks\[1\] holds rank 4 twice; two items cannot share one position"),
+        ([[1], [3, 0]], r"ranks\[1\]\[1\] is 0; ranks\[1\] must be at least 1"),
+        ([[1], [2**53 + 2]], r"ranks\[1\]\[0\] is 9007199254740994; .* at most 2\*\*53"),
+        ([[1], [2**70]], r"ranks\[1\] is \[1180591620717411303424\]"),
+        ([[1.5]], r"ranks\[0\]\[0\] is 1.5"),
+        ([["a"]], r"ranks\[0\] is of type <U1"),
+        ([[1], [True]], r"ranks\[1\] is of type bool"),
+        ([1, 2], r"ranks\[0\] is 1; each instance must be a list of ranks"),
+        ([[1], None], r"ranks\[1\] is None"),
+        ([[1], [None]], r"ranks\[1\] is \[None\]"),
+        ([[[1]], [[2]]], r"ranks\[0\] is \[\[1\]\]; each instance must be a list of ranks"),
+        ([[1], [2, [3]]], r"ranks\[1\] is ragged"),
+        ([np.ma.masked_equal([1, 2], 2)], r"ranks\[0\] is a masked array"),
+        (np.ma.masked_equal([[1, 2]], 2), r"ranks\[0\] is a masked array"),
+        (["12"], r"ranks\[0\] is of type <U2"),
+        ("12", "ranks is '12'; ranks must be a list of ranks per instance"),
+        (None, "ranks is None; ranks must be a list of ranks per instance"),
+        (7, "ranks is 7; ranks must be a list of ranks per instance"),
+        ([{3: 1}], r"ranks\[0\] is \{3: 1\}"),
+        (sparse.csr_array([[1, 2]]), r"ranks\[0\] is a \w+; ranks\[0\] must be a plain array"),
+    ],
+)
+def test_bad_lists(lists, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks.from_lists(lists)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +141,14 @@ def test_items_of_gain_zero_are_not_relevant():
         ([[1, np.inf], [1]], r"gains\[0\]\[1\] is inf"),
         ([[1, 2, 3], [1]], r"gains\[0\] has shape \(3,\); it must have 2 gains"),
         ([[1, 2]], "gains has 1 instances, ranks has 2"),
-        ([["1", "2"], [1]], r"gains\[0\] has dtype <U1"),
+        ([["1", "2"], [1]], r"gains\[0\] is .*; gains must be numbers"),
+        ([[True, True], [1]], r"gains\[0\] is .*; gains must be numbers"),
+        ([[None, 2], [1]], r"gains\[0\] is .*; gains must be numbers"),
+        ([1, 2], r"gains\[0\] has shape \(\); it must have 2 gains"),
+        ([[[1], [2]], [1]], r"gains\[0\] has shape \(2, 1\); it must have 2 gains"),
+        (5, "gains is 5; gains must be a list of gains per instance"),
+        ("ab", "gains is 'ab'; gains must be a list of gains per instance"),
+        ({0: [1, 2], 1: [1]}, "gains is {0: .*; gains must be a list of gains per instance"),
     ],
 )
 def test_bad_gains(gains, message):
@@ -151,90 +156,159 @@ def test_bad_gains(gains, message):
         Ranks.from_lists([[1, 2], [3]], gains=gains)
 
 
-@pytest.mark.parametrize(
-    ("lists", "message"),
-    [
-        ([[1], [4, 2, 4]], r"ranks\[1\] holds rank 4 twice"),
-        ([[1], [3, 0]], r"ranks\[1\]\[1\] is 0; ranks\[1\] must be at least 1"),
-        ([[1.5]], r"ranks\[0\]\[0\] is 1.5"),
-        ([["a"]], r"ranks\[0\] has dtype <U1"),
-        ([1, 2], r"ranks\[0\] is 1; each instance must be a list of ranks"),
-    ],
-)
-def test_bad_lists(lists, message):
-    with pytest.raises(ValueError, match=message):
-        Ranks.from_lists(lists)
+# --- from its parts
+
+
+def test_parts_may_be_lists():
+    ranks = Ranks([3, 5, 1], [0, 2, 3, 3], [2, 4, 0], n_predicted=[5, 6, 1], n_items=9)
+    assert rows_of(ranks) == [[3, 5], [1], []]
+    assert ranks.n_relevant.tolist() == [2, 4, 0]
+    assert ranks.n_predicted.tolist() == [5, 6, 1]
+    assert ranks.n_items.tolist() == [9, 9, 9]
 
 
 @pytest.mark.parametrize(
-    ("predictions", "labels", "message"),
+    ("change", "message"),
     [
-        ([[1], [2, 3, 2]], [[1], [1]], r"predictions\[1\] holds item 2 twice"),
-        ([[1], [2]], [[1], [5, 5]], r"labels\[1\] holds item 5 twice"),
-        ([["a", "b", "a"]], [["a"]], r"predictions\[0\] holds item a twice"),
-        ([[1], [2]], [[1]], "predictions has 2 instances, labels has 1"),
-        ([["1"]], [[1]], "predictions holds <U1 items, labels holds int64"),
-        ([[1, "1"]], [[1]], "predictions mixes strings with other items"),
-        ([[1.0]], [[1]], "predictions holds items of float64"),
-        ([[True, 2]], [[1]], "predictions holds True or False"),
-        (np.array([[2**64 - 1]], np.uint64), [[-1]], "predictions holds item 18446744073709551615"),
-        ([[1]], [[np.nan]], "labels holds items of float64"),
-        ([[1], 2], [[1], [1]], r"predictions\[1\] is 2; it must be a list of items"),
-        (["ab"], [["a"]], r"predictions\[0\] is 'ab'; it must be a list of items"),
-        ([[1], [1]], [{1: 2.0}, [1]], "labels mixes mappings with lists"),
-        ([[1]], [{1: -1}], r"labels\[0\]\[0\] is -1; labels\[0\] must be finite and 0 or above"),
-        ([{1: 2}], [[1]], r"predictions\[0\] is a dict; it must be a list, best item first"),
-        ([{1, 2}], [[1]], r"predictions\[0\] is a set; it must be a list, best item first"),
-        (sparse.eye_array(2), [[1], [1]], "predictions is a sparse matrix; it must be lists"),
-        ([[1]], sparse.csr_array([[0, -2]]), r"labels\[0\]\[0\] is -2; labels\[0\] must be finite"),
-        ([[[1, 2]]], [[1]], "predictions is nested too deeply"),
-        ([[[1, 2], [3]]], [[1]], "predictions is nested too deeply"),
-        ([[2**63, -1]], [[1]], "predictions holds item 9223372036854775808; integer items must"),
-        ([[1]], [[2**70]], "labels holds item 1180591620717411303424; integer items must"),
-        ([[None, 1]], [[1]], "predictions holds items of object; they must be integers or strings"),
-        ({(1, 2), (3, 4)}, [[1], [3]], "it must hold one list of items for each instance"),
-        ([b"ab"], [[97]], r"predictions\[0\] is b'ab'; it must be a list of items"),
-        ([np.array(5)], [[5]], r"predictions\[0\] is array\(5\); it must be a list of items"),
-        (np.array(5), [[5]], r"predictions is array\(5\); it must hold one list of items for each"),
-        ({0: [1]}, [[1]], r"predictions is \{0: \[1\]\}; it must hold one list of items for each"),
-        (np.ma.masked_equal([[1, 2]], 2), [[2]], "predictions is a masked array"),
-        ([[1]], np.ma.masked_equal([[1]], 1), "labels is a masked array"),
-    ],
-)
-def test_bad_recommendations(predictions, labels, message):
-    with pytest.raises(ValueError, match=message):
-        Ranks.from_recommendations(predictions, labels)
-
-
-@pytest.mark.parametrize(
-    ("values", "offsets", "n_relevant", "message"),
-    [
-        ([1, 2], [0, 2], [1], "n_relevant must be one number per instance, at least its ranks"),
-        ([0], [0, 1], [1], r"values\[0\] is 0; values must be at least 1 and ascending"),
-        ([3, 2], [0, 2], [2], r"values\[1\] is 2; values must be at least 1 and ascending"),
-        ([1, 2], [0, 1], [1], "offsets must ascend from 0 to the number of values"),
-    ],
-)
-def test_inconsistent_parts_are_refused(values, offsets, n_relevant, message):
-    with pytest.raises(ValueError, match=message):
-        Ranks(np.array(values), np.array(offsets), np.array(n_relevant))
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
+        ({"values": np.array([1.5, 2])}, r"values\[0\] is 1.5; values must be whole"),
+        ({"values": [[1, 2]]}, r"values has shape \(1, 2\); values must be flat"),
+        ({"values": None}, "values is None; values must be whole numbers"),
+        ({"values": np.ma.masked_equal([1, 2], 2)}, "values is a masked array"),
+        ({"values": [0, 2]}, r"values\[0\] is 0; values must be at least 1"),
+        ({"values": [3, 2]}, r"values\[1\] is 2; values must be ascending within an instance"),
+        ({"values": [2, 2]}, r"values\[1\] is 2; values must be ascending within an instance"),
+        ({"values": [1, 8]}, r"values\[0\] holds rank 8; ranks must be at most n_items, 7"),
+        ({"offsets": [0, 1]}, r"offsets is \[0, 1\]; .* from 0 to the number of values, 2"),
+        ({"offsets": [1, 2]}, r"offsets is \[1, 2\]; offsets must ascend from 0"),
+        ({"offsets": []}, r"offsets is \[\]; offsets must ascend from 0"),
+        ({"offsets": [0, 3, 2]}, "offsets.* must be ascending"),
+        ({"offsets": [0, 1.5]}, r"offsets\[1\] is 1.5; offsets must be whole"),
+        ({"n_relevant": [1]}, r"n_relevant\[0\] is 1; .* at least the number of the ranks"),
+        ({"n_relevant": [2, 1]}, "n_relevant has 2 entries; .* one per instance, 1"),
+        ({"n_relevant": 2}, r"n_relevant has shape \(\); n_relevant must be flat"),
+        ({"n_relevant": [8]}, "n_items is 7 for instance 0, which has 8 relevant items"),
         ({"n_predicted": [3, 3]}, "n_predicted must be one number per instance"),
-        ({"gains": [2.0]}, "gains must be one per value, ideal_gains one per relevant item"),
-        ({"gains": [2.0], "ideal_gains": [2.0, 1.0]}, "gains must be one per value"),
-        ({"ideal_gains": [2.0]}, "gains must be one per value"),
+        ({"n_predicted": ["a"]}, "n_predicted is of type <U1"),
+        ({"gains": [2.0, 1.0]}, "gains must be one per value, 2, and ideal_gains one per relevant"),
+        ({"gains": [2.0], "ideal_gains": [2.0, 1.0]}, "gains must be one per value, 2"),
+        ({"gains": [[2.0], [1]], "ideal_gains": [2.0, 1.0]}, "gains must be one per value, 2"),
+        ({"ideal_gains": [2.0, 1.0]}, "gains must be one per value, 2, and ideal_gains"),
+        ({"gains": [2, 0], "ideal_gains": [2, 1]}, r"gains\[1\] is 0.0; gains must be above 0"),
+        ({"gains": [1, 2], "ideal_gains": [1, 2]}, r"ideal_gains\[1\] is 2.0; .* be descending"),
+        ({"gains": [1, np.nan], "ideal_gains": [2, 1]}, r"gains\[1\] is nan"),
+        ({"n_items": 0}, "n_items is 0; n_items must be at least 1"),
+        ({"n_items": [7, 7]}, r"n_items has shape \(2,\)"),
     ],
 )
-def test_parts_of_wrong_length_are_refused(more, message):
-    arrays = {name: np.array(value) for name, value in more.items()}
+def test_inconsistent_parts_are_refused(change, message):
+    parts = {"values": [1, 2], "offsets": [0, 2], "n_relevant": [2], "n_items": 7, **change}
     with pytest.raises(ValueError, match=message):
-        Ranks(np.array([3]), np.array([0, 1]), np.array([1]), **arrays)
+        Ranks(**parts)
 
 
-def test_array_of_string_objects():
-    table = np.array([["a", "b"], ["c", "a"]], dtype=object)
-    assert Ranks.from_recommendations(table, [["a"], ["a"]]).values.tolist() == [1, 2]
+def test_first_ranks_are_checked_in_every_instance():
+    """The first rank of an instance may be below the last of the one before, but not below 1."""
+    assert rows_of(Ranks([5, 2, 3], [0, 1, 3], [1, 2])) == [[5], [2, 3]]
+    with pytest.raises(ValueError, match=r"values\[1\] is 0; values must be at least 1"):
+        Ranks([5, 0], [0, 1, 2], [1, 1])
+    with pytest.raises(ValueError, match=r"values\[2\] is 2; values must be ascending within an"):
+        Ranks([5, 3, 2], [0, 1, 1, 3], [1, 0, 2])
+
+
+def test_unsigned_integers_do_not_wrap():
+    ranks = Ranks(
+        np.array([200, 250], np.uint8), np.array([0, 2], np.uint8), np.array([2], np.uint8)
+    )
+    assert ranks.values.tolist() == [200, 250]
+    assert Recall(k=np.uint8(255))(np.array([255, 1], np.uint8)).tolist() == [1, 1]
+
+
+# --- some of the instances
+
+
+@settings(max_examples=50)
+@given(rows=st.lists(st.sets(st.integers(1, 30), max_size=6), min_size=1), data=st.data())
+def test_an_index_takes_instances(rows, data):
+    graded = data.draw(st.booleans())
+    gains = [[1 + (r % 3) for r in row] for row in rows] if graded else None
+    sizes = [data.draw(st.integers(30, 40)) for _ in rows]
+    whole = Ranks.from_lists([list(row) for row in rows], gains, sizes)
+    places = st.lists(st.integers(-len(rows), len(rows) - 1), max_size=8)
+    mask = st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)).map(np.array)
+    index = data.draw(st.one_of(st.slices(len(rows)), places.map(lambda x: np.array(x, int)), mask))
+    chosen = np.arange(len(rows))[index]
+    want = Ranks.from_lists(
+        [list(rows[x]) for x in chosen],
+        None if gains is None else [gains[x] for x in chosen],
+        [sizes[x] for x in chosen],
+    )
+    assert_same(whole[index], want)
+    np.testing.assert_array_equal(NDCG()(whole)[index], NDCG()(whole[index]))
+
+
+def test_an_index_keeps_what_recommendations_know():
+    whole = ranks_from_recommendations([[1, 2], [5], [7, 1]], [[2, 9], [4], [7]])
+    part = whole[[2, 0]]
+    assert rows_of(part) == [[1], [2]]
+    assert part.n_relevant.tolist() == [1, 2]
+    assert part.n_predicted.tolist() == [2, 2]
+    assert rows_of(whole[1]) == [[]]
+    assert len(list(whole)) == 3
+    with pytest.raises(IndexError):
+        whole[3]
+
+
+# --- nothing is changed
+
+
+def some(gains=((1, 4), (2,), ())):
+    return Ranks.from_lists([[3, 5], [1], []], gains=gains, n_items=[9, 8, 7])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        some,
+        lambda: some()[[1, 0]],
+        lambda: TiedRanks([1, 3], [0, 2], 9).to_ranks("optimistic"),
+        lambda: TiedRanks([1, 3], [0, 2], 9, users=[1, 1]).to_ranks("random", rng=0),
+        lambda: ranks_from_recommendations([[1, 2], [5]], [[2], [4]]),
+        lambda: ranks_from_recommendations([[1, 2], [5]], [{2: 3.0}, {4: 1.0}]),
+    ],
+)
+def test_ranks_cannot_be_changed(make):
+    ranks = make()
+    for name in (*(field.name for field in fields(Ranks)), "instance", "order"):
+        array = getattr(ranks, name)
+        if array is not None and array.size:
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 2
+        with pytest.raises(FrozenInstanceError):
+            setattr(ranks, name, array)
+    with pytest.raises(TypeError):
+        ranks[0] = ranks[0]
+
+
+def test_ranks_travel_to_other_processes():
+    assert_same(pickle.loads(pickle.dumps(some())), some())
+
+
+def test_ranks_keep_no_hold_of_what_they_are_made_from():
+    values, offsets, counts, sizes = (np.array(x) for x in ([2, 3], [0, 2], [2], [9]))
+    gains = np.array([2.0, 1.0])
+    ranks = Ranks(values, offsets, counts, None, gains, gains, sizes)
+    for array in (values, offsets, counts, sizes, gains):
+        array[:] = 7
+    assert rows_of(ranks) == [[2, 3]]
+    assert ranks.offsets.tolist() == [0, 2]
+    assert ranks.n_relevant.tolist() == [2]
+    assert ranks.n_items.tolist() == [9]
+    assert ranks.gains.tolist() == ranks.ideal_gains.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_a_metric_changes_nothing(metric):
+    plain, ranks = np.array([3, 5, 1]), some(gains=((1, 1), (1,), ()))
+    metric(plain, 9), metric(ranks), metric(TiedRanks([1, 3], [0, 2], 9))
+    assert plain.tolist() == [3, 5, 1]
+    assert_same(ranks, some(gains=((1, 1), (1,), ())))

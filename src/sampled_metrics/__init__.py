@@ -1,8 +1,10 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
+from sampled_metrics.bounds import Bounds, identified_set, metric_bounds
 from sampled_metrics.comparison import Comparison, compare
 from sampled_metrics.corrections import CorrectedMetric
 from sampled_metrics.data import Split, leave_last_out, read_split
+from sampled_metrics.dominance import Dominance, dominates
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import (
     BiasVariance,
@@ -45,9 +47,11 @@ __all__ = [
     "AdaptiveSample",
     "AveragePrecision",
     "BiasVariance",
+    "Bounds",
     "Comparison",
     "ConstrainedLeastSquares",
     "CorrectedMetric",
+    "Dominance",
     "Draw",
     "Estimator",
     "ItemKNN",
@@ -68,12 +72,15 @@ __all__ = [
     "Uncorrected",
     "WeightedDraw",
     "compare",
+    "dominates",
     "estimate_rank_distribution",
     "exact_evaluation",
     "exact_ranks",
     "expected_evaluation",
+    "identified_set",
     "leave_last_out",
     "load_movielens_1m",
+    "metric_bounds",
     "power_analysis",
     "ranks_from_recommendations",
     "read_ratings",

@@ -78,15 +78,17 @@ def as_integer(name: str, value: object, low: int = 1) -> int:
     return int(array)
 
 
-def one_or_one_each(name: str, values: ArrayLike, shape: tuple[int, ...], low: int) -> IntArray:
-    """Return `values` as integers of the given shape: one for all ranks, or one per rank."""
+def one_or_one_each(
+    name: str, values: ArrayLike, shape: tuple[int, ...], low: int, of: str = "ranks"
+) -> IntArray:
+    """Return `values` as integers, one for each entry of the argument `of` with this shape."""
     array = as_integers(name, values, low)
     try:
         return np.broadcast_to(array, shape)
     except ValueError as error:
         raise ValueError(
-            f"{name} has shape {array.shape}, ranks has shape {shape}; "
-            f"{name} must be one number or one per rank"
+            f"{name} has shape {array.shape}, {of} has shape {shape}; "
+            f"{name} must be one number or one for each of {of}"
         ) from error
 
 
@@ -145,9 +147,11 @@ def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
     return p
 
 
-def as_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Say which names are allowed if `value` is none of them."""
-    if not isinstance(value, str) or value not in choices:
+def as_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Say which values are allowed if `value` is none of them."""
+    if isinstance(value, bool) or not any(
+        isinstance(value, type(choice)) and value == choice for choice in choices
+    ):
         allowed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} is {shown(value)}; {name} must be one of {allowed}")
 

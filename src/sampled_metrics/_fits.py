@@ -46,8 +46,8 @@ def draw_to_fit(n_items: IntArray, draw: Draw, fit: Fit) -> Draw:
     """
     as_choice("fit", fit, ("each", "paper"))
     if fit == "paper":
-        return Draw(draw.n_samples, round(float(n_items.mean())))
-    return Draw(draw.n_samples, n_items, replacement=draw.replacement)
+        return Draw(draw.n_samples, n_items=round(float(n_items.mean())))
+    return Draw(draw.n_samples, n_items=n_items, replacement=draw.replacement)
 
 
 class Tables:
@@ -70,7 +70,7 @@ class Tables:
 
     def _table(self, n: int, replacement: bool) -> FloatArray:
         if (n, replacement) not in self._kept:
-            draw = Draw(self.draw.n_samples, n, replacement=replacement)
+            draw = Draw(self.draw.n_samples, n_items=n, replacement=replacement)
             columns = [cell.estimator.fit(cell.metric, draw).values for cell in self.cells]
             self._kept[n, replacement] = np.stack(columns, axis=1)
         return self._kept[n, replacement]

@@ -77,7 +77,7 @@ class Estimator(ABC):
         if draw.n_items is None:
             raise ValueError(
                 "draw.n_items is None; a fit needs the number of items: "
-                f"Draw({draw.n_samples}, n_items)"
+                f"Draw({draw.n_samples}, n_items=...)"
             )
         return CorrectedMetric(metric, draw, self)
 

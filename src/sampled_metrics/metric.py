@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, ClassVar, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,7 +82,9 @@ class Metric(ABC):
             if field.name == "k" and not (value is None and field.default is None):
                 object.__setattr__(self, "k", as_integer("k", value))
             elif "Literal" in str(field.type):
-                as_choice(field.name, value, get_args(get_type_hints(type(self))[field.name]))
+                hint = get_type_hints(type(self))[field.name]
+                if get_origin(hint) is Literal:
+                    as_choice(field.name, value, get_args(hint))
 
     @abstractmethod
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -249,7 +251,7 @@ class Metric(ABC):
         >>> Recall(k=1).mean(users), Recall(k=1).mean(users, empty=0)
         (1.0, 0.5)
         """
-        if isinstance(empty, bool) or not isinstance(empty, int | float | np.number):
+        if isinstance(empty, bool) or not isinstance(empty, int | float | np.integer | np.floating):
             raise ValueError(f"empty is {shown(empty)}; empty must be a number")
         values = self(ranks, n_items)
         values = np.where(np.isnan(values), empty, values)

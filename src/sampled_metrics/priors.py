@@ -147,7 +147,7 @@ def _each_user(
     if draw.n_items is None:
         raise ValueError(
             "draw.n_items is None; the ranks to learn about are 1, ..., n_items: "
-            f"Draw({draw.n_samples}, n_items)"
+            f"Draw({draw.n_samples}, n_items=...)"
         )
     most = draw.n_samples
     given = most if n_samples is None else n_samples
@@ -385,7 +385,7 @@ def sample_adaptively(
         go = sampled == 1
         # Without replacement all items drawn so far are below the relevant one, and are gone.
         left = n[go] - (0 if again else n_samples[go])
-        sampled[go] = Draw(step, left, replacement=again).rvs(r[go], rng=generator)
+        sampled[go] = Draw(step, n_items=left, replacement=again).rvs(r[go], rng=generator)
         n_samples[go] += step
     return AdaptiveSample(sampled.reshape(shape), n_samples.reshape(shape))
 

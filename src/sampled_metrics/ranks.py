@@ -132,11 +132,29 @@ class Ranks:
             refuse("values", self.values, steps <= 0, "ascending within an instance")
         if self.n_predicted is not None and self.n_predicted.shape != self.n_relevant.shape:
             raise ValueError("n_predicted must be one number per instance")
-        lengths = [None if g is None else len(g) for g in (self.gains, self.ideal_gains)]
-        if lengths not in ([None, None], [len(self.values), self.n_relevant.sum()]):
-            raise ValueError("gains must be one per value, ideal_gains one per relevant item")
+        self._check_gains()
         if self.n_items is not None:
             check_within("values", self, self.n_items)
+
+    def _check_gains(self) -> None:
+        """Refuse gains that do not fit the ranks, or an ideal that is not the best order."""
+        shapes = [None if g is None else g.shape for g in (self.gains, self.ideal_gains)]
+        total = self.n_relevant.sum()
+        if shapes not in ([None, None], [self.values.shape, (total,)]):
+            raise ValueError(
+                f"gains must be one per value, {len(self.values)}, and ideal_gains one per "
+                f"relevant item, {total}; give both or none"
+            )
+        if self.gains is None or self.ideal_gains is None:
+            return
+        for name, gains in (("gains", self.gains), ("ideal_gains", self.ideal_gains)):
+            if (gains <= 0).any():
+                refuse(name, gains, gains <= 0, "above 0")
+        rises = np.append(False, np.diff(self.ideal_gains) > 0)
+        starts = np.cumsum(self.n_relevant) - self.n_relevant
+        rises[starts[self.n_relevant > 0]] = False
+        if rises.any():
+            refuse("ideal_gains", self.ideal_gains, rises, "descending within an instance")
 
     @classmethod
     def from_lists(
@@ -173,7 +191,7 @@ class Ranks:
         >>> Ranks.from_lists([[5, 3]], gains=[[1, 4]]).gains
         array([4., 1.])
         """
-        same_index(ranks=ranks, gains=gains)
+        same_index(ranks=ranks, gains=gains, n_items=n_items)
         given, counts = _flat_ranks(ranks)
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
@@ -187,7 +205,7 @@ class Ranks:
             )
         if gains is None:
             return cls(values, offsets_of(counts), counts, n_items=n_items)
-        gain = flat_gains("gains", gains, counts)[order]
+        gain = _flat_gains(gains, counts)[order]
         keep = gain > 0
         values, gain, instance = values[keep], gain[keep], instance[keep]
         counts = np.bincount(instance, minlength=len(counts))
@@ -234,12 +252,12 @@ class Ranks:
     @cached_property
     def instance(self) -> IntArray:
         """Instance of each rank, from 0, shape (n_ranked,)."""
-        return np.repeat(np.arange(len(self)), self.n_ranked)
+        return read_only(np.repeat(np.arange(len(self)), self.n_ranked))
 
     @cached_property
     def order(self) -> IntArray:
         """Place of each rank among its instance's: 1 for the best, shape (n_ranked,)."""
-        return np.arange(1, self.values.size + 1) - self.offsets[self.instance]
+        return read_only(np.arange(1, self.values.size + 1) - self.offsets[self.instance])
 
     def sum(self, per_rank: FloatArray) -> FloatArray:
         """Sum a value per rank over each instance, shape (n_instances,)."""
@@ -252,10 +270,10 @@ def one_relevant_each(ranks: IntArray, n_items: IntArray | None = None) -> Ranks
     """Return instances with one relevant item each, from ranks that were checked."""
     made = object.__new__(Ranks)
     content = {
-        "values": ranks,
-        "offsets": np.arange(ranks.size + 1),
-        "n_relevant": np.ones(ranks.size, dtype=np.int64),
-        "n_items": n_items,
+        "values": read_only(ranks),
+        "offsets": read_only(np.arange(ranks.size + 1)),
+        "n_relevant": read_only(np.ones(ranks.size, dtype=np.int64)),
+        "n_items": None if n_items is None else read_only(n_items),
         "is_one_each": True,
     }
     made.__dict__.update(dict.fromkeys(f.name for f in fields(Ranks)), **content)
@@ -283,9 +301,12 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 
 def _flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
     """Return all ranks in one flat array, and their number per instance."""
-    if isinstance(ranks, str | bytes | Mapping) or not isinstance(ranks, Iterable):
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of lists of ranks")
-    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in ranks]
+    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
+        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
+    if hasattr(ranks, "to_numpy"):  # a DataFrame would give the names of its columns
+        ranks = ranks.to_numpy()
+    given = ranks.values() if isinstance(ranks, Mapping) else ranks
+    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in given]
     if not all(type(row) is list for row in rows) or not _plain(rows):
         for x, row in enumerate(rows):  # slower, and says where something else is
             rows[x] = as_integers(f"ranks[{x}]", row)
@@ -304,15 +325,25 @@ def _plain(rows: list[list[Any]]) -> bool:
     return kinds <= {int} and all(0 < rank < 2**53 for row in rows for rank in row)
 
 
-def flat_gains(name: str, gains: Sequence[Iterable[float]], counts: IntArray) -> FloatArray:
+def _flat_gains(gains: Any, counts: IntArray) -> FloatArray:
     """Return all gains in one flat array, or say which is not a number of 0 or above."""
-    rows = [as_array(name, row if hasattr(row, "__len__") else list(row)) for row in gains]
+    if hasattr(gains, "to_numpy"):
+        gains = gains.to_numpy()
+    if isinstance(gains, str | bytes | Mapping) or not isinstance(gains, Iterable):
+        raise ValueError(f"gains is {shown(gains)}; gains must be a list of gains per instance")
+    rows: list[Any] = [
+        list(row) if isinstance(row, Iterable) and not hasattr(row, "__len__") else row
+        for row in gains
+    ]
     if len(rows) != len(counts):
-        raise ValueError(f"{name} has {len(rows)} instances, ranks has {len(counts)}")
+        raise ValueError(f"gains has {len(rows)} instances, ranks has {len(counts)}")
     for x, row in enumerate(rows):
-        if row.shape != (counts[x],):
-            raise ValueError(f"{name}[{x}] has shape {row.shape}; it must have {counts[x]} gains")
-        _as_gains(f"{name}[{x}]", row)
+        rows[x] = as_array(f"gains[{x}]", row)
+        if rows[x].shape != (counts[x],):
+            raise ValueError(
+                f"gains[{x}] has shape {rows[x].shape}; it must have {counts[x]} gains"
+            )
+        _as_gains(f"gains[{x}]", rows[x])
     return np.concatenate([*rows, np.empty(0)]).astype(np.float64)
 
 
@@ -341,7 +372,7 @@ def as_rows(
     values = as_integers(name, ranks)
     if n_items is not None:
         same_index(**{name: ranks, "n_items": n_items})
-        n = one_or_one_each("n_items", n_items, values.shape, low=1)
+        n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
         if (values > n).any():
             refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
         n = n.ravel()
@@ -353,7 +384,7 @@ def known_items(name: str, ranks: Ranks | TiedRanks, n_items: ArrayLike | None) 
     if n_items is None:
         return ranks.n_items  # type: ignore[return-value]
     no_index("n_items", n_items)
-    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1)
+    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1, of=name)
     if ranks.n_items is None:
         return n
     if (bad := n != ranks.n_items).any():

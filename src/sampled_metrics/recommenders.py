@@ -124,15 +124,20 @@ class MatrixFactorization:
             If `train` is not sparse or holds anything but ones.
         """
         from scipy import sparse
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
         from tqdm import tqdm
 
         by_user = as_events(train)
         by_item = sparse.csr_array(by_user.T)
         shape = by_item.shape[0], self.n_factors
         self.item_factors = INITIAL_SCALE * _checks.as_generator(self.rng).standard_normal(shape)
-        for _ in tqdm(range(self.n_iterations), "iterations", delay=2, disable=not self.progress):
-            self.user_factors = self._solve(by_user, self.item_factors)
-            self.item_factors = self._solve(by_item, self.user_factors)
+        steps = tqdm(range(self.n_iterations), "iterations", delay=2, disable=not self.progress)
+        # The products are small: on a busy machine, waiting for a second thread took ten times as
+        # long as the work.
+        with threadpool_limits(1, "blas"):
+            for _ in steps:
+                self.user_factors = self._solve(by_user, self.item_factors)
+                self.item_factors = self._solve(by_item, self.user_factors)
         return self
 
     def _solve(self, events: sparse.csr_array, fixed: FloatArray) -> FloatArray:
@@ -220,12 +225,8 @@ def _regress(z: FloatArray) -> FloatArray:
         ones = np.ones((n_events, 1))
         solved = transposed @ np.linalg.solve(np.eye(n_events) + z @ transposed, ones)
     else:
-        system = np.eye(n_factors)
-        # In pieces that BLAS multiplies in one thread: to start more takes longer than the product.
-        step = max(n_factors // 2, 2**17 // n_factors**2)
-        for start in range(0, n_events, step):
-            system = system + transposed[..., start : start + step] @ z[:, start : start + step]
-        solved = np.linalg.solve(system, z.sum(axis=1)[..., np.newaxis])
+        sums = z.sum(axis=1)[..., np.newaxis]
+        solved = np.linalg.solve(np.eye(n_factors) + transposed @ z, sums)
     return np.asarray(solved[..., 0])
 
 

@@ -82,7 +82,7 @@ class Draw:
     replacement: bool
 
     def __init__(
-        self, n_samples: int, n_items: ArrayLike | None = None, *, replacement: bool = True
+        self, n_samples: int, *, n_items: ArrayLike | None = None, replacement: bool = True
     ) -> None:
         object.__setattr__(self, "n_samples", as_integer("n_samples", n_samples))
         object.__setattr__(self, "replacement", as_flag("replacement", replacement))
@@ -302,7 +302,8 @@ class Draw:
         n = known_items("ranks", ranks, self.n_items)
         if n is None:
             raise ValueError(
-                f"n_items is None; the ranks do not know it either: Draw({self.n_samples}, n_items)"
+                "n_items is None, and the ranks do not know it: "
+                f"Draw({self.n_samples}, n_items=...)"
             )
         counts = np.ones_like(n)
         if isinstance(ranks, Ranks):
@@ -350,14 +351,14 @@ class Draw:
         """
         if self.n_items is None or isinstance(self.n_items, int):
             return self
-        return Draw(self.n_samples, self.n_items[index], replacement=self.replacement)
+        return Draw(self.n_samples, n_items=self.n_items[index], replacement=self.replacement)
 
     def _plain(self, ranks: ArrayLike) -> tuple[IntArray, IntArray]:
         """Return plain ranks and the number of items of each, of the same shape."""
         r = as_integers("ranks", ranks)
         if self.n_items is None:
             raise ValueError(
-                f"n_items is None; plain ranks do not know it: Draw({self.n_samples}, n_items)"
+                f"n_items is None; plain ranks do not know it: Draw({self.n_samples}, n_items=...)"
             )
         n = one_or_one_each("n_items", self.n_items, r.shape, low=2)
         if (r > n).any():

@@ -83,7 +83,7 @@ class TiedRanks:
         n = _each("n_items", n_items, ranks, low=1)
         owners = None if users is None else _each("users", users, ranks, low=0)
         if (bad := ranks + tied > n).any():
-            refuse("best", ranks, bad, "at most n_items - n_tied")
+            refuse("best", ranks, bad, f"at most n_items - n_tied, {(n - tied)[bad][0]}")
         for name, value in (("best", ranks), ("n_tied", tied), ("n_items", n), ("users", owners)):
             object.__setattr__(self, name, None if value is None else read_only(value))
         if owners is not None and self.has_several:
@@ -199,7 +199,7 @@ class TiedRanks:
 
 
 def _each(name: str, values: ArrayLike, ranks: IntArray, low: int) -> IntArray:
-    return one_or_one_each(name, values, ranks.shape, low)
+    return one_or_one_each(name, values, ranks.shape, low, of="best")
 
 
 def _in_blocks(users: IntArray, best: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
