@@ -13,7 +13,9 @@ from sampled_metrics._checks import FloatArray, IntArray
 from sampled_metrics._quadrature import gauss_rule
 from sampled_metrics.ties import TiedRanks
 
-BLOCK = 2**19  # numbers that are in memory at once
+BLOCK = 2**19  # numbers of a series that are in memory at once
+SMALL = 2**15  # of probabilities, which pass many times through the processor: its cache holds them
+LONG = 16  # ranks of a tie, beyond which its ends are enough
 MOST = 100.0  # of a table's values: a series is exact to some 1e-12 of the largest
 
 
@@ -25,26 +27,28 @@ def probabilities(
     It is a polynomial of degree m in the rank, and is computed as such: between whole numbers it
     may be negative without replacement.
     """
-    h = np.arange(m, dtype=np.float64)
-    above, below = np.asarray(ranks - 1.0)[..., None], np.asarray(n_items - ranks * 1.0)[..., None]
+    h = np.arange(m, dtype=np.float64).reshape(-1, *(1,) * np.ndim(ranks))
+    above, below = np.asarray(ranks - 1.0), np.asarray(n_items - ranks * 1.0)
     if not replacement:
         # What is left above when h of them are drawn, and below when all others are. Of a whole
         # number of items, no less than none.
         least = np.where(above == np.floor(above), 0.0, -np.inf)
         above, below = np.maximum(above - h, least), np.maximum(below - h[::-1], least)
     with np.errstate(divide="ignore"):
-        ratio = (m - h) / (h + 1) * above / below  # of the probabilities of h + 1 and h
-        size = np.abs(ratio)
-        up, down = np.minimum(size, 1.0), np.minimum(1.0 / size, 1.0)
-    # Products of factors of at most 1, away from the most likely count to both sides: nothing
-    # overflows, no digits cancel, and up / down is the ratio.
-    p: FloatArray = np.ones((*ratio.shape[:-1], m + 1))
-    np.cumprod(up, axis=-1, out=p[..., 1:])
-    p[..., :-1] *= np.cumprod(down[..., ::-1], axis=-1)[..., ::-1]
-    if not replacement and np.isneginf(least).any():
-        p[..., 1:] *= np.cumprod(np.sign(ratio), axis=-1)
-    p /= p.sum(axis=-1, keepdims=True)
-    return p
+        ratio = (m - h) / (h + 1) * (above / below)  # of the probabilities of h + 1 and h
+        signed = not replacement and np.isneginf(least).any()
+        size = np.abs(ratio) if signed else ratio
+        # Products of factors of at most 1, away from the most likely count to both sides: nothing
+        # overflows, no digits cancel, and up / down is the ratio.
+        down = np.minimum(1.0 / size, 1.0)
+        up = np.minimum(size, 1.0)
+    p: FloatArray = np.ones((m + 1, *ratio.shape[1:]))
+    np.cumprod(up, axis=0, out=p[1:])
+    p[:-1] *= np.cumprod(down[::-1], axis=0, out=down)[::-1]
+    if signed:
+        p[1:] *= np.cumprod(np.sign(ratio), axis=0)
+    p /= p.sum(axis=0)
+    return np.moveaxis(p, 0, -1)
 
 
 def expectation(
@@ -70,12 +74,41 @@ def expectation(
     rest = np.flatnonzero(left)
     pairs, where = _distinct(ranks[rest], n_items[rest])
     each = np.empty((len(pairs), *values.shape[1:]))
-    step = max(1, BLOCK // (m + 1))
+    step = max(1, SMALL // (m + 1))
     for start in range(0, len(pairs), step):
         some = rest[pairs[start : start + step]]
         p = probabilities(ranks[some], n_items[some], m, replacement)
         each[start : start + step] = p @ values
     found[rest] = each[where]
+    return found
+
+
+def expectation_over_ties(values: FloatArray, ranks: TiedRanks, replacement: bool) -> FloatArray:
+    """Return the same for each entry of tied ranks, as a mean over the ranks that ties allow.
+
+    Where most items are drawn without replacement, the mean over a long tie of L ranks needs only
+    its ends. The (h + 1)-st of m + 1 items drawn from n has rank r with probability (m + 1) / n
+    times that of h items above rank r in a draw of m. So sums over r are differences:
+
+        (m + 1) / n sum_r E[v(H) | r] = E[G(H') | last + 1] - E[G(H') | first],
+
+    with G(k) = v(0) + ... + v(k - 1) and H' from m + 1 draws among n + 1 items.
+    """
+    m, n = len(values) - 1, ranks.n_items
+    found = np.empty((len(ranks), *values.shape[1:]))
+    long = (not replacement) & (ranks.n_tied > LONG) & (2 * m > n)
+    x = np.flatnonzero(~long)
+    at = nodes_of_ties(ranks[x], m, replacement)
+    found[x] = at.mean(expectation(values, at.ranks, n[x][at.entry], replacement))
+    if long.any():
+        sums = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+        first, last = ranks.best[long], ranks.best[long] + ranks.n_tied[long]
+        ends = expectation(
+            sums, np.concatenate([last + 1, first]), np.tile(n[long] + 1, 2), replacement
+        )
+        upper, lower = np.split(ends, 2)
+        scale = n[long] / ((m + 1) * (ranks.n_tied[long] + 1))
+        found[long] = scale.reshape(-1, *(1,) * (values.ndim - 1)) * (upper - lower)
     return found
 
 

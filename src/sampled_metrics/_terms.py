@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray
 from sampled_metrics.metric import Metric
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, one_relevant_each
 
 
 def sampled_values(metric: Metric, m: int) -> FloatArray:
@@ -25,14 +25,16 @@ def term_values(metric: Metric, ranks: NDArray[Any], q: int, n: int) -> FloatArr
     """
     # Z must be the same wherever the relevant items are, such as at the top and at the end.
     starts = np.array([1, n - q + 1])
-    rows = Ranks(
-        (starts[:, None] + np.arange(q)).ravel(), q * np.arange(3), np.full(2, q), n_items=n
-    )
+    if q == 1:
+        rows = one_relevant_each(starts, np.full(2, n))
+    else:
+        ranks_of_both = (starts[:, None] + np.arange(q)).ravel()
+        rows = Ranks(ranks_of_both, q * np.arange(3), np.full(2, q), n_items=n)
     z = np.broadcast_to(metric.normalizer(rows), 2)
-    if q > 1 and z[0] != z[1]:
+    if z[0] != z[1]:
         raise ValueError(
-            f"metric is {metric}; with several relevant items it must be a sum over them, "
-            "divided by a number that does not depend on their ranks"
+            f"metric is {metric}; it must be a sum over the relevant items, divided by a number "
+            "that does not depend on their ranks"
         )
     order = np.arange(1, q + 1)[:, None]
     place = np.asarray(ranks) + order - 1

@@ -140,13 +140,11 @@ class BiasVariance(Estimator):
         # Equation 25 divided by c: what is left are conditional probabilities, so that estimates
         # of sampled ranks that hardly ever occur are as accurate as the others.
         weights, p, exact = problem.design
-        weighted = (weights[:, None] * p).T
-        matrix = weighted @ p
-        share = matrix.sum(axis=1)
+        share = problem.gram.sum(axis=1)
         _check_possible(share)
-        matrix *= (1 - self.gamma) / share[:, None]
+        matrix = (1 - self.gamma) / share[:, None] * problem.gram
         matrix[np.diag_indices(len(matrix))] += self.gamma
-        return np.asarray(solve(matrix, (weighted @ exact) / share))
+        return np.asarray(solve(matrix, ((weights * exact) @ p) / share))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -272,15 +270,13 @@ class Multinomial(Estimator):
         from scipy.linalg import solve
 
         weights, p, exact = problem.design
-        weighted = (weights[:, None] * p).T
         # The variance counts at every rank alike: its sums over all ranks come from their means.
-        gamma = problem.n_items / self.n_users
-        all_weights, all_p, _ = problem.uniform.design
-        reached = all_weights @ all_p
+        gamma, everywhere = problem.n_items / self.n_users, problem.uniform.gram
+        reached = everywhere.sum(axis=1)
         _check_possible(reached)
-        matrix = weighted @ p - gamma * (all_weights[:, None] * all_p).T @ all_p
+        matrix = problem.gram - gamma * everywhere
         matrix[np.diag_indices(len(matrix))] += gamma * reached
-        return np.asarray(solve(matrix, weighted @ exact))
+        return np.asarray(solve(matrix, (weights * exact) @ p))
 
 
 @dataclass(frozen=True, eq=False)

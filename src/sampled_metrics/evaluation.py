@@ -18,7 +18,7 @@ from sampled_metrics._checks import (
     as_list,
     as_named,
 )
-from sampled_metrics._distribution import expectation, nodes_of_ties
+from sampled_metrics._distribution import expectation, expectation_over_ties
 from sampled_metrics._fits import Fit, Tables, cells_of
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
@@ -228,9 +228,7 @@ def _means(ranks: Any, tables: Tables) -> FloatArray:
     total = np.zeros(len(tables.cells))
     for x, table in tables.by_items(n):
         if isinstance(ranks, TiedRanks):
-            at = nodes_of_ties(ranks[x], draw.n_samples, draw.replacement)
-            values = expectation(table, at.ranks, n[x][at.entry], draw.replacement)
-            total += at.mean(values).sum(axis=0)
+            total += expectation_over_ties(table, ranks[x], draw.replacement).sum(axis=0)
         else:
             total += expectation(table, ranks[x], n[x], draw.replacement).sum(axis=0)
     return total / len(n)

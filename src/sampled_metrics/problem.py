@@ -94,15 +94,30 @@ class Problem:
         products of two of these are means over all ranks, up to rounding, for a metric that is
         smooth in the rank up to its cutoff.
         """
-        k = self.metric.k
-        cut = None if k is None or k - self.order + 1 <= HEAD else k - self.order + 1
-        draw = self.n_items, self.n_samples, self.replacement
         if self.prior is None:
-            ranks, weights, p = _uniform_design(*draw, cut)
+            ranks, weights, p = _uniform_design(*self._draw, self._far_cut)
         else:
-            ranks, weights = rank_grid(*draw, cut, self.prior)
-            p = probabilities(ranks, *draw)
+            ranks, weights = rank_grid(*self._draw, self._far_cut, self.prior)
+            p = probabilities(ranks, *self._draw)
         return weights, p, self.exact_values(ranks)
+
+    @property
+    def _draw(self) -> tuple[int, int, bool]:
+        return self.n_items, self.n_samples, self.replacement
+
+    @property
+    def _far_cut(self) -> int | None:
+        """Return the cutoff if it is beyond the ranks that are summed one by one."""
+        k = self.metric.k
+        return None if k is None or k - self.order + 1 <= HEAD else k - self.order + 1
+
+    @property
+    def gram(self) -> FloatArray:
+        """Means over all ranks of P(i | r) P(j | r), shape (n_samples + 1, n_samples + 1)."""
+        if self.prior is None:
+            return _uniform_gram(*self._draw, self._far_cut)
+        weights, p, _ = self.design
+        return np.asarray((weights[:, None] * p).T @ p)
 
     @property
     def uniform(self) -> Problem:
@@ -117,3 +132,9 @@ def _uniform_design(
     ranks, weights = rank_grid(n, m, replacement, cut)
     p = probabilities(ranks, n, m, replacement)
     return read_only(ranks), read_only(weights), read_only(p)
+
+
+@lru_cache(maxsize=2)
+def _uniform_gram(n: int, m: int, replacement: bool, cut: int | None) -> FloatArray:
+    _, weights, p = _uniform_design(n, m, replacement, cut)
+    return read_only((weights[:, None] * p).T @ p)

@@ -34,7 +34,12 @@ from sampled_metrics._checks import (
     read_only,
     refuse,
 )
-from sampled_metrics._distribution import expectation, nodes_of_ties, probabilities
+from sampled_metrics._distribution import (
+    expectation,
+    expectation_over_ties,
+    nodes_of_ties,
+    probabilities,
+)
 from sampled_metrics._terms import by_count, relevance_weights, sampled_values, term_values
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks, check_all_ranked, check_within, known_items
@@ -332,10 +337,8 @@ class Draw:
             each = expectation(values, r.ravel(), n.ravel(), self.replacement)
             found: FloatArray = each.reshape(r.shape + values.shape[1:])[()]  # no 0-d array
             return found
-        n = self.items_of(ranks)
-        at = nodes_of_ties(ranks, self.n_samples, self.replacement)
-        each = expectation(values, at.ranks, n[at.entry], self.replacement)
-        return at.mean(each)
+        self.items_of(ranks)  # checks them
+        return expectation_over_ties(values, ranks, self.replacement)
 
     def take(self, index: Any) -> Draw:
         """Return the draw for some of the instances.
