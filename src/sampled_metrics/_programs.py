@@ -87,7 +87,7 @@ def end_of(nodes: IntArray, group: Group, n: int, metric: Metric, draw: Draw) ->
         return metric(ranks)
 
     exact = values(nodes)
-    rest, extent = np.zeros(2), np.array([exact.min(), exact.max()])
+    rest, extent = (0.0, 0.0), (float(exact.min()), float(exact.max()))
     if len(nodes) < group.most:
         # Listed piece by piece, and no further than the cutoff: behind, there is nothing to add.
         last = group.most if metric.k is None else min(metric.k + 1, group.most)
@@ -95,11 +95,11 @@ def end_of(nodes: IntArray, group: Group, n: int, metric: Metric, draw: Draw) ->
             ranks = np.arange(start + 1, min(start + PIECE, last) + 1)
             each = values(ranks)
             off = each - np.interp(ranks, nodes, exact)
-            rest = np.array([min(rest[0], off.min()), max(rest[1], off.max())])
-            extent = np.array([min(extent[0], each.min()), max(extent[1], each.max())])
+            rest = min(rest[0], float(off.min())), max(rest[1], float(off.max()))
+            extent = min(extent[0], float(each.min())), max(extent[1], float(each.max()))
     p = probabilities(np.minimum(nodes, n), n, m, replacement)[:, :-1]
     error = _interpolation_error(nodes[nodes <= n], n, m, replacement)
-    return End(p, error, exact, tuple(rest.tolist()), tuple(extent.tolist()))
+    return End(p, error, exact, rest, extent)
 
 
 def _interpolation_error(nodes: IntArray, n: int, m: int, replacement: bool) -> FloatArray:

@@ -170,11 +170,12 @@ def identified_set(
     -----
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow;
     those for a band of 0 show it in their third digit. Otherwise they are exact where all ranks
-    are looked at: up to 8,192 for a band of 0, and fewer the wider the band. Among more, a
-    few thousand ranks represent all. Interpolating between them widens the band by an error bound,
-    a few hundredths of it (more from about a thousand samples on), and the result by the metric's
-    own. The mode of "unimodal" is only pinned down to an interval of ranks, each twice as long as
-    the one before, in which the distribution may do as it likes.
+    are looked at: up to 8,192 for a band of 0, and fewer the wider the band and the more numbers of
+    items. Among more, a few thousand ranks represent all. Interpolating between them widens the
+    band by an error bound, a few hundredths of it (more from about a thousand samples on, or with
+    many numbers of items), and the result by the metric's own. The mode of "unimodal" is only
+    pinned down to an interval of ranks, each twice as long as the one before, in which the
+    distribution may do as it likes.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
@@ -192,10 +193,13 @@ def identified_set(
     upper bound of the metric is the largest mean of all distributions of group and rank that
     satisfy the left inequalities, with the shares of the groups that the instances have; the lower
     bound is the least under the right ones. The true distribution satisfies both, so its mean lies
-    within. The bounds are wider than they need to be, the more so the more n differs within a
-    group. `AUC` rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
-    `max_share` then limits each rank within
-    each group, which is implied by what is assumed, and less.
+    within. Both are wider than they need to be: each uses one side of the band only, and the more n
+    differs within a group, the less its inequalities say. On MovieLens, with n from 1393 to 3687,
+    this makes the upper bound of Recall@10 .26 instead of .23 for 3541 items for all. `AUC` rises
+    with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
+
+    With several numbers of items, `max_share` limits the share of each rank within each group.
+    That follows from what is assumed, and uses less than all of it.
 
     Examples
     --------
@@ -264,7 +268,7 @@ def _items(draw: Draw) -> IntArray:
     if draw.n_items is None:
         raise ValueError(
             "draw.n_items is None; bounds need the number of items: "
-            f"Draw({draw.n_samples}, n_items=n_items)"
+            f"Draw({draw.n_samples}, n_items=...)"
         )
     return np.asarray(draw.n_items)
 
