@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from sampled_metrics import AveragePrecision, BiasVariance, rank_distribution
+from sampled_metrics import AveragePrecision, BiasVariance, Draw
 
 METRIC, GAMMA = AveragePrecision(), 0.1
 LARGEST = 400e6
@@ -23,13 +23,13 @@ LARGEST = 400e6
 
 def all_ranks(n, m):
     ranks = np.arange(1, n + 1)
-    p = rank_distribution(ranks, n, m)
+    p = Draw(m, n_items=n).pmf(ranks)
     matrix = (1 - GAMMA) * p.T @ p + GAMMA * np.diag(p.sum(axis=0))
     return np.linalg.solve(matrix, p.T @ METRIC(ranks))
 
 
 def ours(n, m):
-    return BiasVariance(GAMMA).fit(METRIC, n, m).values
+    return BiasVariance(GAMMA).fit(METRIC, Draw(m, n_items=n)).values
 
 
 def shortest(tasks, repeats):

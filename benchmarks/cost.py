@@ -24,8 +24,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sampled_metrics.movielens import Split
-from sampled_metrics.ranking import exact_ranks
+from sampled_metrics import Split, exact_ranks
 
 TABLE = Path(__file__).parents[1] / "book" / "data" / "cost.csv"
 N_FACTORS = 64
@@ -86,7 +85,8 @@ def measure(n_items, samples, n_users, repeats):
     model = Factors(n_users, n_items)
     rng = np.random.default_rng(1)
     held_out = rng.integers(n_items, size=n_users)
-    split = Split.from_pairs([], [], np.arange(n_users), held_out, n_users, n_items)
+    users = np.arange(n_users)
+    split = Split.from_pairs([], [], users, held_out, n_users=n_users, n_items=n_items)
     tasks = {}
     for block in BLOCKS["exact"]:
         if block == BLOCKS["exact"][0] or block * n_items <= MAX_SCORES:

@@ -22,9 +22,7 @@ import pandas as pd
 from make_ranks import RECOMMENDERS
 from tqdm import tqdm
 
-from sampled_metrics.movielens import load_movielens_1m
-from sampled_metrics.ranking import exact_ranks
-from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
+from sampled_metrics import ItemKNN, MatrixFactorization, exact_ranks, load_movielens_1m
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
 READINGS = {

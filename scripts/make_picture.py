@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics import Recall, TiedRanks, Uncorrected, exact_evaluation, sampled_evaluation
-from sampled_metrics.figures import compare_orders, use_style
+from sampled_metrics import (
+    Draw,
+    Recall,
+    TiedRanks,
+    Uncorrected,
+    exact_evaluation,
+    sampled_evaluation,
+)
+from sampled_metrics.book import compare_orders, use_style
 
 BOOK = Path(__file__).parents[1] / "book"
 
@@ -20,9 +27,8 @@ if __name__ == "__main__":
     runs = sampled_evaluation(
         recommenders,
         [Recall(k=10)],
+        Draw(100, replacement=False),
         {"uncorrected": Uncorrected()},
-        n_samples=100,
-        replacement=False,
         repeats=100,
         rng=2020,
     )

@@ -17,10 +17,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics.metrics import AUC, NDCG, AveragePrecision, Recall
-from sampled_metrics.movielens import load_movielens_1m
-from sampled_metrics.ranking import exact_ranks
-from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    ItemKNN,
+    MatrixFactorization,
+    Recall,
+    exact_ranks,
+    load_movielens_1m,
+)
 
 PATH = Path(__file__).parents[1] / "book" / "data" / "movielens_ranks.csv"
 RECOMMENDERS = {
@@ -43,7 +49,7 @@ def main():
         ranks = exact_ranks(model, split)
         ranked = time.perf_counter()
         table[f"{name}_best"], table[f"{name}_tied"] = ranks.best, ranks.n_tied
-        values = (f"{metric} {100 * ranks.expected(metric).mean():.2f}" for metric in METRICS)
+        values = (f"{metric} {100 * metric.mean(ranks):.2f}" for metric in METRICS)
         print(
             f"{name.upper()}: fit {fitted - start:4.1f} s, rank {ranked - fitted:4.1f} s; "
             f"exact, in percent: {', '.join(values)}"

@@ -30,15 +30,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.stats  # noqa: F401 - loaded here, so that a submission's clock does not count it
 
 from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
+    Draw,
     Ranks,
     Recall,
-    expected_metric,
-    rank_distribution,
 )
 
 TASKS = {
@@ -520,7 +520,8 @@ def test_3_all_items_drawn(submission):
 def test_3_many_items(submission):
     for replacement in (True, False):
         result, call = submission("sampled_rank_pmf", 212, 10_000, 500, replacement)
-        agree(result, rank_distribution(212, 10_000, 500, replacement), call, atol=1e-8)
+        draw = Draw(500, n_items=10_000, replacement=replacement)
+        agree(result, draw.pmf(212), call, atol=1e-8)
 
 
 # --- 4 What sampling does ------------------------------------------------------------------------
@@ -552,7 +553,7 @@ def test_4_recall_with_a_cutoff_beyond_the_sample(submission):
 def test_4_recall_among_many_items(submission):
     for r in (11, 1000):
         result, call = submission("expected_sampled_recall", r, 10_000, 100, 10)
-        agree(result, expected_metric(Recall(10), r, 10_000, 100), call, atol=1e-8)
+        agree(result, Draw(100, n_items=10_000).expect(r, Recall(10)), call, atol=1e-8)
 
 
 def check_flip(submission, n, m, k):
@@ -573,7 +574,7 @@ def check_flip(submission, n, m, k):
             f"{call}: by exact Recall@{k} the first recommender must be better, "
             f"but it has {exact[0]:.3f} and the second {exact[1]:.3f}"
         )
-    sampled = [expected_metric(Recall(k), each, n, m).mean() for each in (a, b)]
+    sampled = [Draw(m, n_items=n).expect(each, Recall(k)).mean() for each in (a, b)]
     if not sampled[1] >= sampled[0] + 0.1:
         fail(
             f"{call}: by expected sampled Recall@{k} the second recommender must be better by at "
@@ -618,9 +619,10 @@ def check_risk(submission, name):
     """Compare the mean squared error of the table with the least there is."""
     n, m, k, prior = 40, 6, 3, PRIORS[name]
     table, call = table_of(submission, n, m, k, prior)
-    joint = prior[:, None] * rank_distribution(np.arange(1, n + 1), n, m)
+    draw = Draw(m, n_items=n)
+    joint = prior[:, None] * draw.pmf(np.arange(1, n + 1))
     exact = (np.arange(1, n + 1) <= k)[:, None]
-    best = BiasVariance(gamma=1).fit(Recall(k), n, m, prior=prior).values
+    best = BiasVariance(gamma=1, prior=prior).fit(Recall(k), draw).values
     risk, least = ((joint * (each - exact) ** 2).sum() for each in (table, best))
     if risk > least + 1e-9:
         fail(
@@ -643,7 +645,7 @@ def test_5_least_squared_error_another_prior(submission):
 def test_5_right_on_average(submission):
     for name, prior in PRIORS.items():
         table, call = table_of(submission, 40, 8, 2, prior)
-        mean = prior @ rank_distribution(np.arange(1, 41), 40, 8) @ table
+        mean = prior @ Draw(8, n_items=40).pmf(np.arange(1, 41)) @ table
         agree(mean, prior[:2].sum(), f"the mean estimate of {call}", f"(Prior: {name}.)")
 
 
@@ -688,11 +690,11 @@ def test_5_bias_and_std_where_nothing_is_random(submission):
 
 STAND_INS = {
     3: {
-        "sampled_rank_pmf": lambda r, n, m, replacement=True: rank_distribution(
-            r, n, m, bool(replacement)
-        )
+        "sampled_rank_pmf": lambda r, n, m, replacement=True: Draw(
+            m, n_items=n, replacement=bool(replacement)
+        ).pmf(r)
     },
-    4: {"expected_sampled_recall": lambda r, n, m, k: expected_metric(Recall(k), r, n, m)},
+    4: {"expected_sampled_recall": lambda r, n, m, k: Draw(m, n_items=n).expect(r, Recall(k))},
 }
 """What the functions of a task may be replaced by when a later task is graded."""
 
