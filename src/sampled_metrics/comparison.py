@@ -185,8 +185,8 @@ class Comparison:
         lead = self._lead(self.standard_error)
         if not lead > 0:
             return inf
-        with np.errstate(over="ignore"):
-            needed = self.n_users * (_normal_quantile(p) / lead) ** 2
+        ratio = _normal_quantile(p) / lead
+        needed = self.n_users * ratio * ratio  # a power of a float would not overflow to infinity
         return inf if needed == inf else max(1, ceil(needed))
 
     def at(self, *, n_users: int | None = None, repeats: int = 1) -> Comparison:
