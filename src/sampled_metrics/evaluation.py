@@ -75,10 +75,11 @@ def exact_evaluation(
     """
     import pandas as pd
 
+    listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     rows = [
         (name, str(metric), metric.mean(ranks, n_items))
         for name, ranks in as_recommenders(recommenders, n_items).items()
-        for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")
+        for metric in listed
     ]
     return pd.DataFrame(rows, columns=["recommender", "metric", "value"])
 
