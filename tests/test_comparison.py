@@ -1,10 +1,10 @@
 """Two recommenders, one difference: what moves it, and how often its sign is right."""
 
-from dataclasses import astuple
-from itertools import combinations, product
+from dataclasses import astuple, dataclass
 from math import inf, isnan, sqrt
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,16 +16,19 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Comparison,
+    ConstrainedLeastSquares,
+    Draw,
+    Metric,
     RankEstimate,
+    Ranks,
     Recall,
     TiedRanks,
     Uncorrected,
     compare,
     expected_evaluation,
-    plan,
-    rank_distribution,
-    sample_ranks,
+    power_analysis,
 )
+from shared import by_definition, each_sample, every_sample, tied_places
 
 METRICS = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
 
@@ -51,45 +54,57 @@ def pilot():
 
 def evaluate(ranks, fitted, replacement, repeats, rng):
     """Return the estimates of `repeats` evaluations, each with its own ties and samples."""
-    shape = (repeats, len(ranks))
-    broken = ranks.best + rng.integers(np.broadcast_to(ranks.n_tied, shape), endpoint=True)
-    n = np.broadcast_to(ranks.n_items, shape)
-    m = len(fitted.values) - 1
-    return fitted(sample_ranks(broken, n, m, replacement, rng=rng))
+    broken = np.array([ranks.break_ties("random", rng=rng) for _ in range(repeats)])
+    m = fitted.draw.n_samples
+    return fitted(Draw(m, n_items=ranks.n_items, replacement=replacement).rvs(broken, rng=rng))
 
 
 # --- the mean and the parts of the variance
 
 
+def moments(table, best, tied, n, m, replacement):
+    """Mean of one user's estimate, its variance by ties, its mean variance by samples."""
+    values = np.array(
+        [
+            [table[sum(i < rank - 1 for i in s)] for s in every_sample(n, m, replacement)]
+            for rank in range(best, best + tied + 1)
+        ]
+    )
+    return values.mean(), values.mean(axis=1).var(), values.var(axis=1).mean()
+
+
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("estimator", [Uncorrected(), BiasVariance(0.1)], ids=str)
-def test_every_sample_and_every_tie(replacement, estimator):
-    """Five items, two draws, three users: all that can happen, weighed by its probability."""
-    n, m, metric = 5, 2, AveragePrecision()
-    a = TiedRanks([1, 2, 3], [2, 0, 2], n)
-    b = TiedRanks([2, 1, 1], [0, 1, 4], n)
-    table = estimator.fit(metric, n, m).values
-    others = range(n - 1)
-    draws = list(product(others, repeat=m) if replacement else combinations(others, m))
-
-    def moments(best, tied):
-        """Mean of one user's estimate, its variance by ties, its mean variance by samples."""
-        values = np.array(
+@pytest.mark.parametrize("fit", ["each", "paper"])
+@pytest.mark.parametrize("n_items", [[5, 5, 5], [4, 6, 6]], ids=str)
+def test_every_sample_and_every_tie(replacement, estimator, fit, n_items):
+    """Few items, two draws, three users: all that can happen, weighed by its probability."""
+    m, metric = 2, AveragePrecision()
+    a = TiedRanks([1, 2, 3], [2, 0, 2], n_items)
+    b = TiedRanks([2, 1, 1], [0, 1, 4], n_items)
+    fits = [Draw(m, n_items=n, replacement=replacement) for n in n_items]
+    if fit == "paper":
+        fits = [Draw(m, n_items=5)] * 3  # the mean, 16 / 3 or 5, rounded, and with replacement
+    tables = [estimator.fit(metric, draw).values for draw in fits]
+    of_a, of_b = (
+        np.array(
             [
-                [table[sum(item < rank - 1 for item in draw)] for draw in draws]
-                for rank in range(best, best + tied + 1)
+                moments(*one, m, replacement)
+                for one in zip(tables, r.best, r.n_tied, n_items, strict=True)
             ]
         )
-        return values.mean(), values.mean(axis=1).var(), values.var(axis=1).mean()
-
-    of_a, of_b = (
-        np.array([moments(*one) for one in zip(r.best, r.n_tied, strict=True)]) for r in (a, b)
+        for r in (a, b)
     )
+    exact = [
+        np.mean([np.mean([by_definition(metric, [x], n) for x in places]) for places in each])
+        for each, n in ((tied_places(a), 6), (tied_places(b), 6))
+    ]
     difference = of_a[:, 0] - of_b[:, 0]
-    found = compare(a, b, metric, n_samples=m, estimator=estimator, replacement=replacement)
+    draw = Draw(m, replacement=replacement)
+    found = compare(a, b, metric, draw, estimator=estimator, fit=fit)
     want = [
         3,
-        (a.expected(metric) - b.expected(metric)).mean(),
+        exact[0] - exact[1],
         difference.mean(),
         difference.var(ddof=1) / 3,
         (of_a + of_b)[:, 1].mean() / 3,
@@ -100,38 +115,84 @@ def test_every_sample_and_every_tie(replacement, estimator):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("estimator", [Uncorrected(), BiasVariance(0.1)], ids=str)
+@pytest.mark.parametrize("fit", ["each", "paper"])
+def test_every_sample_of_several_relevant_items(replacement, estimator, fit):
+    m, metric, n_items = 2, NDCG(k=3), [7, 5, 9]
+    rows = {"a": [(1, 4), (2,), (3, 5, 6)], "b": [(2, 7), (1,), (1, 5, 9)]}
+    a, b = (Ranks.from_lists(each, n_items=n_items) for each in rows.values())
+    fits = [Draw(m, n_items=n, replacement=replacement) for n in n_items]
+    if fit == "paper":
+        fits = [Draw(m, n_items=7)] * 3
+    of = {name: [] for name in rows}
+    for name, each in rows.items():
+        for row, n, draw in zip(each, n_items, fits, strict=True):
+            values = estimator.fit(metric, draw)(each_sample(row, n, m, replacement))
+            of[name].append((values.mean(), values.var()))
+    (mean_a, var_a), (mean_b, var_b) = (np.array(of[name]).T for name in "ab")
+    found = compare(a, b, metric, Draw(m, replacement=replacement), estimator=estimator, fit=fit)
+    want = [
+        3,
+        (metric(a) - metric(b)).mean(),
+        (mean_a - mean_b).mean(),
+        (mean_a - mean_b).var(ddof=1) / 3,
+        0,
+        (var_a + var_b).mean() / 3,
+    ]
+    np.testing.assert_allclose(astuple(found), want, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("estimator", [Uncorrected(), BiasVariance(0.01)], ids=str)
 def test_mean_and_variance_of_many_evaluations(pilot, metric, replacement, estimator):
-    """2,000 evaluations of the same users: ties and samples are all that moves them.
+    """1,000 evaluations of the same users: ties and samples are all that moves them.
 
-    Six standard errors of a mean; for the variance, a chi-square with 1,999 degrees of freedom
+    Six standard errors of a mean; for the variance, a chi-square with 999 degrees of freedom
     at 1e-6 on either side: a false alarm in about 30,000 runs of all 16 cases.
     """
     a, b = pilot
-    found = compare(a, b, metric, n_samples=30, estimator=estimator, replacement=replacement)
-    fitted = estimator.fit(metric, round(a.n_items.mean()), 30)
+    draw = Draw(30, replacement=replacement)
+    found = compare(a, b, metric, draw, estimator=estimator, fit="paper")
+    fitted = estimator.fit(metric, Draw(30, n_items=round(a.n_items.mean())))
     rng = np.random.default_rng(1)
-    each = [evaluate(ranks, fitted, replacement, 2000, rng).mean(axis=1) for ranks in (a, b)]
+    each = [evaluate(ranks, fitted, replacement, 1000, rng).mean(axis=1) for ranks in (a, b)]
     reported = each[0] - each[1]
     variance = found.variance_ties + found.variance_sampling
-    assert abs(reported.mean() - found.difference) < 6 * sqrt(variance / 2000)
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 1999) / 1999
+    assert abs(reported.mean() - found.difference) < 6 * sqrt(variance / 1000)
+    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 999) / 999
+    assert low < reported.var(ddof=1) / variance < high
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_fits_for_each_number_of_items_and_evaluations_of_them(pilot, replacement):
+    """The same where every user has the fit of her own number of items."""
+    a, b = pilot
+    estimator, metric = BiasVariance(0.1), NDCG(k=10)
+    draw = Draw(30, n_items=a.n_items, replacement=replacement)
+    found = compare(a, b, metric, Draw(30, replacement=replacement), estimator=estimator)
+    fitted, rng = estimator.fit(metric, draw), np.random.default_rng(1)
+    each = [evaluate(ranks, fitted, replacement, 1000, rng).mean(axis=1) for ranks in (a, b)]
+    reported = each[0] - each[1]
+    variance = found.variance_ties + found.variance_sampling
+    assert abs(reported.mean() - found.difference) < 6 * sqrt(variance / 1000)
+    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 999) / 999
     assert low < reported.var(ddof=1) / variance < high
 
 
 def test_the_variance_over_users_is_that_of_new_users():
-    """Each evaluation has its own 50 users, drawn from a known law of ranks.
+    """Each evaluation has its own 50 users, drawn from a known distribution of ranks.
 
-    The variance of 4,000 evaluations is that of the law, computed with the pooled ranks as the
-    pilot; chi-square as above, at 1e-6 on either side (the differences are not normal, but a mean
-    of 50 nearly is).
+    The variance of 4,000 evaluations is that of this distribution, computed with the pooled ranks
+    as the pilot; chi-square as above, at 1e-6 on either side (the differences are not normal, but
+    a mean of 50 nearly is).
     """
     rng = np.random.default_rng(2)
     a, b = (some_ranks(rng, 50 * 4000, mean, 300).best.reshape(4000, 50) for mean in (20, 40))
-    found = compare(a.ravel(), b.ravel(), NDCG(), 300, n_samples=20).at(n_users=50)
-    fitted = Uncorrected().fit(NDCG(), 300, 20)
-    values = [fitted(sample_ranks(r, 300, 20, rng=rng)).mean(axis=1) for r in (a, b)]
+    draw = Draw(20, n_items=300)
+    found = compare(a.ravel(), b.ravel(), NDCG(), draw).at(n_users=50)
+    fitted = Uncorrected().fit(NDCG(), draw)
+    values = [fitted(draw.rvs(r, rng=rng)).mean(axis=1) for r in (a, b)]
     ratio = (values[0] - values[1]).var(ddof=1) / found.standard_error**2
     low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 3999) / 3999
     assert low < ratio < high
@@ -146,13 +207,14 @@ def test_long_ties_against_all_their_ranks(metric, n, m, replacement):
     """The rule for averages over ties, with a step of the estimate anywhere."""
     a = TiedRanks([1, 5, n // 2, n - 9, 1], [n - 1, n // 2, n // 2, 9, 29], n)
     b = TiedRanks([1] * 5, 0, n)
-    table = Uncorrected().fit(metric, n, m).values
+    draw = Draw(m, n_items=n, replacement=replacement)
+    table = Uncorrected().fit(metric, draw).values
     mean, ties, sampling = np.empty((3, 5))
     for x, (best, tied) in enumerate(zip(a.best, a.n_tied, strict=True)):
-        p = rank_distribution(np.arange(best, best + tied + 1), n, m, replacement)
+        p = draw.pmf(np.arange(best, best + tied + 1))
         first, second = p @ table, p @ table**2
         mean[x], ties[x], sampling[x] = first.mean(), first.var(), (second - first**2).mean()
-    found = compare(a, b, metric, n_samples=m, replacement=replacement)
+    found = compare(a, b, metric, Draw(m, replacement=replacement))
     np.testing.assert_allclose(found.difference, mean.mean() - 1, rtol=1e-9)
     np.testing.assert_allclose(found.variance_users, mean.var(ddof=1) / 5, rtol=1e-9)
     np.testing.assert_allclose(found.variance_ties, ties.mean() / 5, rtol=1e-5)
@@ -160,11 +222,13 @@ def test_long_ties_against_all_their_ranks(metric, n, m, replacement):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement):
+@pytest.mark.parametrize("fit", ["each", "paper"])
+def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement, fit):
     estimators = {"plain": Uncorrected(), "rank": RankEstimate(), "bv": BiasVariance(0.1)}
-    both = dict(zip("ab", pilot, strict=True))
-    got = plan(both, METRICS, estimators, [30], replacement=replacement)
-    want = expected_evaluation(both, METRICS, estimators, 30, replacement=replacement)
+    a, b = (ranks[:100] for ranks in pilot)
+    both, draw = {"a": a, "b": b}, Draw(30, replacement=replacement)
+    got = power_analysis(both, METRICS, [draw], estimators, fit=fit)
+    want = expected_evaluation(both, METRICS, draw, estimators, fit=fit)
     want = want.pivot(index=["metric", "estimator"], columns="recommender", values="value")
     got = got.set_index(["metric", "estimator"])["difference"]
     np.testing.assert_allclose(got, (want["a"] - want["b"]).loc[got.index], atol=1e-12)
@@ -173,7 +237,7 @@ def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement):
 def test_an_exact_evaluation_is_the_paired_t_test(pilot):
     a, b = (ranks.break_ties("random", rng=0) for ranks in pilot)
     n_items = pilot[0].n_items
-    found = compare(a, b, NDCG(k=10), n_items)
+    found = compare(a, b, NDCG(k=10), n_items=n_items)
     test = stats.ttest_rel(NDCG(k=10)(a), NDCG(k=10)(b))
     assert found.difference == found.exact_difference
     assert found.difference / found.standard_error == pytest.approx(test.statistic)
@@ -183,7 +247,10 @@ def test_an_exact_evaluation_is_the_paired_t_test(pilot):
 
 def test_an_exact_evaluation_averages_over_ties(pilot):
     a, b = pilot
-    each = a.expected(Recall(k=10)) - b.expected(Recall(k=10))
+    each = [
+        [Recall(k=10)(np.array(places)).mean() for places in tied_places(ranks)] for ranks in (a, b)
+    ]
+    each = np.array(each[0]) - each[1]
     found = compare(a, b, Recall(k=10))
     assert found.exact_difference == found.difference == pytest.approx(each.mean())
     assert found.standard_error == pytest.approx(stats.sem(each))
@@ -202,15 +269,16 @@ def test_power_is_the_share_of_right_evaluations(pilot, metric, n_users):
     30,000 runs of all four cases.
     """
     a, b = (TiedRanks(r.best, 0, r.n_items) for r in pilot)
-    found = compare(a, b, metric, n_samples=50).at(n_users)
-    fitted = Uncorrected().fit(metric, round(a.n_items.mean()), 50)
+    found = compare(a, b, metric, Draw(50)).at(n_users=n_users)
+    fitted = Uncorrected().fit(metric, Draw(50, n_items=600))
     rng = np.random.default_rng(3)
     x = rng.integers(400, size=(4000, n_users))
-    values = [fitted(sample_ranks(r.best[x], r.n_items[x], 50, rng=rng)) for r in (a, b)]
+    draw = Draw(50, n_items=a.n_items[x])
+    values = [fitted(draw.rvs(r.best[x], rng=rng)) for r in (a, b)]
     each = (values[0] - values[1]) * np.sign(found.exact_difference)
     lead = each.mean(axis=1)
     z = lead / stats.sem(each, axis=1)
-    right, (certain, wrong) = found.right_order(), found.significant()
+    right, (certain, wrong) = found.right_order(), found.power()
     assert 0.02 < right < 0.98  # a case that tells something
     for share, p in [
         ((lead > 0).mean(), right),
@@ -221,22 +289,22 @@ def test_power_is_the_share_of_right_evaluations(pilot, metric, n_users):
 
 
 def test_right_order_of_the_same_users(pilot):
-    """4,000 evaluations of the same users: 4.5 standard errors, one false alarm in 150,000."""
+    """2,000 evaluations of the same users: 4.5 standard errors, one false alarm in 150,000."""
     a, b = pilot
-    found = compare(a, b, AveragePrecision(), n_samples=40)
-    fitted = Uncorrected().fit(AveragePrecision(), round(a.n_items.mean()), 40)
+    found = compare(a, b, AveragePrecision(), Draw(40))
+    fitted = Uncorrected().fit(AveragePrecision(), Draw(40, n_items=600))
     rng = np.random.default_rng(4)
-    each = [evaluate(r, fitted, True, 4000, rng).mean(axis=1) for r in (a, b)]
+    each = [evaluate(r, fitted, True, 2000, rng).mean(axis=1) for r in (a, b)]
     share = ((each[0] - each[1]) * found.exact_difference > 0).mean()
     p = found.right_order(same_users=True)
     assert 0.02 < p < 0.98
-    assert abs(share - p) < 4.5 * sqrt(p * (1 - p) / 4000) + 0.005
+    assert abs(share - p) < 4.5 * sqrt(p * (1 - p) / 2000) + 0.005
 
 
 def test_intervals_cover_the_reported_mean_as_often_as_they_say():
-    """2,000 exact evaluations of 200 users each, of a law with a known difference.
+    """1,000 exact evaluations of 200 users each, whose ranks have a known distribution.
 
-    The 95 percent intervals cover it in 95 percent, within five standard errors (0.024), which
+    The 95 percent intervals cover it in 95 percent, within five standard errors (0.034), which
     leaves room for the normal approximation: one false alarm in a million.
     """
     rng = np.random.default_rng(5)
@@ -244,48 +312,49 @@ def test_intervals_cover_the_reported_mean_as_often_as_they_say():
     share /= share.sum()
     truth = share @ NDCG()(np.arange(1, 101)) - NDCG()(np.arange(1, 101)).mean()
     covered = 0
-    for _ in range(2000):
+    for _ in range(1000):
         a = 1 + rng.choice(100, size=200, p=share)
         b = rng.integers(1, 101, size=200)
-        low, high = compare(a, b, NDCG(), 100).interval()
+        low, high = compare(a, b, NDCG(), n_items=100).interval()
         covered += low < truth < high
-    assert abs(covered / 2000 - 0.95) < 5 * sqrt(0.95 * 0.05 / 2000)
+    assert abs(covered / 1000 - 0.95) < 5 * sqrt(0.95 * 0.05 / 1000)
 
 
 def test_intervals_of_sampled_evaluations_hold_what_is_reported(pilot):
-    """20,000 evaluations of 100 users from the pilot.
+    """10,000 evaluations of 100 users from the pilot.
 
     Five standard errors, one false alarm in a million, and 0.005 for what is not normal.
     """
     a, b = (TiedRanks(r.best, 0, r.n_items) for r in pilot)
-    found = compare(a, b, NDCG(), n_samples=50).at(100)
-    fitted = Uncorrected().fit(NDCG(), round(a.n_items.mean()), 50)
+    found = compare(a, b, NDCG(), Draw(50)).at(n_users=100)
+    fitted = Uncorrected().fit(NDCG(), Draw(50, n_items=600))
     rng = np.random.default_rng(6)
-    x = rng.integers(400, size=(20_000, 100))
-    values = [fitted(sample_ranks(r.best[x], r.n_items[x], 50, rng=rng)) for r in (a, b)]
+    x = rng.integers(400, size=(10_000, 100))
+    draw = Draw(50, n_items=a.n_items[x])
+    values = [fitted(draw.rvs(r.best[x], rng=rng)) for r in (a, b)]
     reported = (values[0] - values[1]).mean(axis=1)
     for confidence in (0.5, 0.95):
         low, high = found.interval(confidence)
         share = ((low < reported) & (reported < high)).mean()
-        error = sqrt(confidence * (1 - confidence) / 20_000)
+        error = sqrt(confidence * (1 - confidence) / 10_000)
         assert abs(share - confidence) < 5 * error + 0.005
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.8, 0.95, 0.999])
 def test_users_needed_are_just_enough(pilot, probability):
-    found = compare(*pilot, NDCG(), n_samples=50)
-    assert found.survives
+    found = compare(*pilot, NDCG(), Draw(50))
+    assert found.order_kept
     needed = found.users_needed(probability)
-    assert found.at(needed).right_order() >= probability
-    assert needed == 1 or found.at(needed - 1).right_order() < probability
+    assert found.at(n_users=needed).right_order() >= probability
+    assert needed == 1 or found.at(n_users=needed - 1).right_order() < probability
 
 
 def test_with_a_wrong_sign_more_users_are_more_certainly_wrong(pilot):
-    found = compare(*pilot, Recall(k=10), n_samples=20)
-    assert not found.survives
+    found = compare(*pilot, Recall(k=10), Draw(20))
+    assert not found.order_kept
     assert found.users_needed() == inf
-    right = [found.at(n).right_order() for n in (100, 1000, 10_000, 100_000)]
-    wrong = [found.at(n).significant()[1] for n in (100, 1000, 10_000, 100_000)]
+    right = [found.at(n_users=n).right_order() for n in (100, 1000, 10_000, 100_000)]
+    wrong = [found.at(n_users=n).power()[1] for n in (100, 1000, 10_000, 100_000)]
     assert (np.diff(right) < 0).all()
     assert right[-1] < 1e-6
     assert (np.diff(wrong) >= 0).all()
@@ -295,7 +364,7 @@ def test_with_a_wrong_sign_more_users_are_more_certainly_wrong(pilot):
 def test_repeats_leave_the_users():
     rng = np.random.default_rng(7)
     a, b = (some_ranks(rng, 100, mean, 500, ties=200) for mean in (20, 40))
-    one = compare(a, b, NDCG(), n_samples=20)
+    one = compare(a, b, NDCG(), Draw(20))
     ten = one.at(repeats=10)
     assert ten.variance_users == one.variance_users
     assert ten.variance_ties == pytest.approx(one.variance_ties / 10)
@@ -314,11 +383,13 @@ ranks = st.integers(1, 30)
 )
 def test_the_two_ways_round(pairs, metric, n_samples, replacement):
     a, b = np.array(pairs).T
-    kind = {"n_samples": n_samples, "replacement": replacement}
-    ab, ba = compare(a, b, metric, 30, **kind), compare(b, a, metric, 30, **kind)
+    how = {"n_items": 30}
+    if n_samples:
+        how = {"draw": Draw(n_samples, n_items=30, replacement=replacement)}
+    ab, ba = compare(a, b, metric, **how), compare(b, a, metric, **how)
     assert ab.difference == -ba.difference
     assert ab.standard_error == ba.standard_error
-    assert ab.survives == ba.survives
+    assert ab.order_kept == ba.order_kept
     assert np.array_equal(ab.right_order(), ba.right_order(), equal_nan=True)
     assert ab.users_needed() == ba.users_needed()
 
@@ -332,39 +403,40 @@ def test_the_two_ways_round(pairs, metric, n_samples, replacement):
 def test_who_is_never_behind_is_never_behind_on_average(pairs, metric, n_samples, replacement):
     """Better ranks for every user: no sample size turns that around."""
     a, b = np.sort(pairs, axis=1).T
-    found = compare(a, b, metric, 30, n_samples=n_samples, replacement=replacement)
+    found = compare(a, b, metric, Draw(n_samples, n_items=30, replacement=replacement))
     assert found.exact_difference >= 0
     assert found.difference >= -1e-12
 
 
 def test_auc_keeps_its_order(pilot):
-    found = compare(*pilot, AUC(), n_samples=20)
-    assert found.survives
+    found = compare(*pilot, AUC(), Draw(20))
+    assert found.order_kept
     assert found.difference == pytest.approx(found.exact_difference)
 
 
 def test_all_items_drawn_is_the_exact_evaluation():
     rng = np.random.default_rng(8)
     a, b = (some_ranks(rng, 50, mean, 40).best for mean in (5, 9))
-    exact = compare(a, b, AveragePrecision(), 40)
-    drawn = compare(a, b, AveragePrecision(), 40, n_samples=39, replacement=False)
+    exact = compare(a, b, AveragePrecision(), n_items=40)
+    drawn = compare(a, b, AveragePrecision(), Draw(39, n_items=40, replacement=False))
     np.testing.assert_allclose(astuple(drawn), astuple(exact), atol=1e-14)
 
 
 def test_nothing_to_order():
-    same = compare([3, 5, 9], [3, 5, 9], NDCG(), 10, n_samples=4)
+    same = compare([3, 5, 9], [3, 5, 9], NDCG(), Draw(4, n_items=10))
     assert same.difference == 0
-    assert same.survives
+    assert same.order_kept
     assert isnan(same.right_order())
-    assert all(map(isnan, same.significant()))
+    assert all(map(isnan, same.power()))
     assert same.users_needed() == inf
 
 
-@pytest.mark.parametrize("n_samples", [None, 5])
-def test_the_same_ranks_of_other_users(n_samples):
+@pytest.mark.parametrize("draw", [None, Draw(5), Draw(5, replacement=False)], ids=str)
+def test_the_same_ranks_of_other_users(draw):
     """Nobody is better, and rounding errors do not say otherwise."""
     ranks = np.arange(1, 100)
-    found = compare(ranks, np.roll(ranks, 7), AveragePrecision(), 100, n_samples=n_samples)
+    a, b = TiedRanks(ranks, 0, 100), TiedRanks(np.roll(ranks, 7), 0, 100)
+    found = compare(a, b, AveragePrecision(), draw)
     assert found.exact_difference == found.difference == 0
     assert found.variance_users > 0
     assert isnan(found.right_order())
@@ -372,115 +444,302 @@ def test_the_same_ranks_of_other_users(n_samples):
 
 def test_a_sample_too_small_to_tell():
     """Among 10 items every Recall@10 is 1."""
-    found = compare([1, 5, 9], [1, 7, 30], Recall(k=10), 100, n_samples=9)
+    found = compare([1, 5, 9], [1, 7, 30], Recall(k=10), Draw(9, n_items=100))
     assert found.exact_difference > 0
     assert found.difference == found.standard_error == 0
-    assert not found.survives
+    assert not found.order_kept
     assert isnan(found.right_order())
     assert found.users_needed() == inf
 
 
 def test_nothing_left_to_chance():
     """All users alike, and exactly evaluated: no variance at all."""
-    sure = compare([1, 1], [2, 2], NDCG(), 10)
+    sure = compare([1, 1], [2, 2], NDCG())
     assert sure.standard_error == 0
     assert sure.right_order() == 1
-    assert sure.significant() == (1, 0)
+    assert sure.power() == (1, 0)
     assert sure.users_needed() == 1
 
 
-def test_plan_is_a_table_of_comparisons(pilot):
-    a, b = pilot
+def test_equal_recommenders_with_few_and_with_many_items():
+    """Catalogs of 200 and 20,000 items: whoever is equal within each is equal on the whole."""
+    n = np.repeat([200, 20_000], 500)
+    a = np.repeat([5, 5000], 500)
+    a[:100], a[500:600] = 80, 7
+    b = np.concatenate([a[500:][::-1], a[:500][::-1]])[::-1]  # shuffled among users of a size
+    same = [TiedRanks(ranks, 0, n) for ranks in (a, a)]
+    other = [TiedRanks(ranks, 0, n) for ranks in (a, np.concatenate([b[:500], b[500:]]))]
+    for pair in (same, other):
+        found = compare(*pair, Recall(k=10), Draw(99), estimator=BiasVariance(0.1))
+        assert found.exact_difference == 0
+        assert found.difference == 0
+        assert isnan(found.right_order())
+
+
+def test_pooled_catalogs_need_the_fit_of_each_size():
+    """`a` finds the items of the small catalog, and `b` nobody's: .5 against 0 exactly."""
+    n = np.repeat([200, 20_000], 500)
+    a, b = (TiedRanks(np.repeat([r, 5000], 500), 0, n) for r in (5, 100))
+    how = {"estimator": BiasVariance(0.1)}
+    found = compare(a, b, Recall(k=10), Draw(99), **how)
+    assert found.exact_difference == 0.5
+    assert found.difference == pytest.approx(0.5, abs=0.03)
+    misled = compare(a, b, Recall(k=10), Draw(99), fit="paper", **how)
+    assert misled.exact_difference == 0.5
+    assert abs(misled.difference) < 0.03
+
+
+# --- many comparisons in a table
+
+
+def test_a_power_analysis_is_a_table_of_comparisons(pilot):
+    a, b = (ranks[:40] for ranks in pilot)
     recommenders = {"a": a, "b": b, "c": TiedRanks(a.best, 0, a.n_items)}
     estimators = {"plain": Uncorrected(), "bv": BiasVariance(0.1)}
-    table = plan(recommenders, METRICS[:2], estimators, [5, None], [100, 400], replacement=False)
+    draws = [Draw(5, replacement=False), None]
+    table = power_analysis(recommenders, METRICS[:2], draws, estimators, n_users=[100, 400])
+    assert table.columns.tolist() == [
+        *("first", "second", "metric", "estimator", "n_samples"),
+        *("n_users", "exact_difference", "difference"),
+        *("variance_users", "variance_ties", "variance_sampling", "standard_error"),
+        *("right_order", "right_order_same_users", "power", "power_wrong", "users_needed"),
+    ]
     assert len(table) == 3 * 2 * 2 * 2 + 3 * 2 * 2
     assert table["n_users"].value_counts().to_dict() == {100: 18, 400: 18}
     assert table["n_samples"].isna().equals(table["estimator"] == "exact")
-    for row in table.itertuples():
+    for row in table.itertuples(index=False):
         metric = {str(metric): metric for metric in METRICS}[row.metric]
-        how = {"n_samples": None, "replacement": False}
+        how = {}
         if row.estimator != "exact":
-            how |= {"n_samples": row.n_samples, "estimator": estimators[row.estimator]}
+            how = {"draw": draws[0], "estimator": estimators[row.estimator]}
         want = compare(recommenders[row.first], recommenders[row.second], metric, **how)
-        want = want.at(row.n_users)
-        got = Comparison(*row[6:12])
-        np.testing.assert_allclose(astuple(got), astuple(want), rtol=1e-12)
+        want = want.at(n_users=row.n_users)
+        np.testing.assert_allclose(row[5:11], astuple(want), rtol=1e-12)
         right = want.right_order(), want.right_order(same_users=True)
-        want = [want.standard_error, *right, *want.significant(), want.users_needed()]
-        np.testing.assert_allclose(row[12:], want, rtol=1e-9)
+        want = [want.standard_error, *right, *want.power(), want.users_needed()]
+        np.testing.assert_allclose(row[11:], want, rtol=1e-9)
+
+
+def test_a_power_analysis_of_the_users_that_are_there(pilot):
+    both = dict(zip("ab", pilot, strict=True))
+    table = power_analysis(both, iter([AUC()]), iter([Draw(9), None]), {"plain": Uncorrected()})
+    assert table["n_users"].tolist() == [400, 400]
+    assert table["n_samples"].tolist() == [9, pd.NA]
+
+
+@pytest.mark.parametrize("kind", ["plain", "Ranks", "Series"])
+def test_every_kind_of_ranks(kind):
+    a, b = [3, 9, 1, 30], [2, 40, 4, 4]
+    given = {
+        "plain": lambda r: np.array(r),
+        "Ranks": lambda r: Ranks.from_lists([[x] for x in r]),
+        "Series": lambda r: pd.Series(r, index=list("wxyz")),
+    }[kind]
+    want = compare(TiedRanks(a, 0, 50), TiedRanks(b, 0, 50), NDCG(k=5), Draw(9))
+    got = compare(given(a), given(b), NDCG(k=5), Draw(9, n_items=50))
+    np.testing.assert_allclose(astuple(got), astuple(want), rtol=1e-12)
+    table = power_analysis(
+        {"a": given(a), "b": given(b)}, [NDCG(k=5)], [Draw(9, n_items=50)], {"": Uncorrected()}
+    )
+    np.testing.assert_allclose(table.iloc[0, 5:11].astype(float), astuple(want), rtol=1e-12)
 
 
 # --- bad input
 
 
+SEVERAL = TiedRanks([1, 2], 0, 9, users=[4, 4])
+TWO = Ranks.from_lists([[1, 2], [3]], n_items=9)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("a", "b", "how", "message"),
     [
-        (([1, 2], [1, 2, 3], NDCG(), 9), "b has 3 users, a has 2; they must be the same users"),
-        (([1], [2], NDCG(), 9), "a has 1 users; a variance needs two or more"),
-        (([1, 2], [1, 2], NDCG()), "n_items is None; plain ranks such as a need the number of"),
-        (([1, 2], [0, 2], NDCG(), 9), r"b\[0\] is 0; b must be at least 1"),
-        (([1, 9], [1, 2], NDCG(), [9, 8]), r"a\[1\] is 9; a must be at most n_items"),
-        (([[1, 2]], [[1, 2]], NDCG(), 9), r"a has shape \(1, 2\); a must be one rank per user"),
-        (([1, 1], [1, 1], NDCG(), 1), "n_items is 1; n_items must be at least 2"),
-        (([1, 2], [1, 2], NDCG(), [9, 9, 9]), r"n_items has shape \(3,\)"),
+        ([1, 2], [1, 2, 3], {}, "b has 3 users, a has 2; they must be the same users"),
+        ([1], [2], {}, "a has 1 users; a variance needs two or more"),
+        ([1, 2], [0, 2], {}, r"b\[0\] is 0; b must be at least 1"),
+        ([1, 9], [1, 2], {"n_items": [9, 8]}, r"a\[1\] is 9; a must be at most n_items, 8"),
+        ([1, 2], [1, 9], {"draw": Draw(3, n_items=8)}, r"b\[1\] is 9; b must be at most n_items"),
+        ([[1, 2]], [[1, 2]], {}, r"a has shape \(1, 2\); a must be one rank per user"),
+        ([1, 2], [1, 2], {"n_items": [9, 9, 9]}, r"n_items has shape \(3,\), a has shape \(2,\)"),
+        ([1, 2], [1, 2], {"draw": Draw(3)}, r"n_items is None; .* Draw\(3, n_items=...\)"),
+        (SEVERAL, SEVERAL, {}, r"a holds 2 items of user 4; break ties first, as in a\.to_ranks"),
+        (TWO, [1, 2], {}, "b has 1 relevant items for user 0, a has 2; they must be the same"),
+        (TWO, Ranks.from_lists([[1], [3]]), {}, "b has 1 relevant items for user 0, a has 2"),
+        (TWO, TWO, {"n_items": 10}, "n_items is 10 for instance 0, but a knows that it is 9"),
+        (TWO, TWO, {"draw": Draw(3, n_items=10)}, "n_items is 10 .* but a knows that it is 9"),
+        ("xy", [1, 2], {}, "a is of type .*; a must be whole numbers"),
+        (None, [1, 2], {}, "a is None; a must be whole numbers"),
     ],
 )
-def test_ranks_that_cannot_be_compared(arguments, message):
+def test_ranks_that_cannot_be_compared(a, b, how, message):
     with pytest.raises(ValueError, match=message):
-        compare(*arguments)
+        compare(a, b, NDCG(), **how)
 
 
-def test_tied_ranks_that_cannot_be_compared():
+def test_users_who_cannot_be_evaluated():
+    empty = Ranks.from_lists([[1], []], n_items=9)
+    for draw in (None, Draw(3)):
+        with pytest.raises(ValueError, match="NDCG is not defined for user 1; leave out users who"):
+            compare(empty, empty, NDCG(), draw)
+    single = TiedRanks([1, 1], 0, [2, 1])
+    with pytest.raises(ValueError, match="AUC is not defined for user 1; leave out users who"):
+        compare(single, single, AUC())
+    with pytest.raises(ValueError, match="n_items is 1 for instance 1; some items must be irrel"):
+        compare(single, single, NDCG(), Draw(3))
+    with pytest.raises(ValueError, match="n_items is None; AUC needs the number of ranked items"):
+        compare([1, 2], [2, 1], AUC())
+
+
+def test_tied_ranks_of_other_users():
     a, b = TiedRanks([1, 2], 0, [9, 9]), TiedRanks([1, 2], 0, [9, 8])
-    with pytest.raises(ValueError, match=r"b.n_items\[1\] is 8; b.n_items must be that of a"):
+    with pytest.raises(
+        ValueError, match="b has 8 items for user 1, a has 9; they must be the same"
+    ):
         compare(a, b, NDCG())
-    with pytest.raises(ValueError, match="n_items is 9; a, a TiedRanks, has its own"):
-        compare(a, a, NDCG(), 9)
-    single = TiedRanks([1, 1], 0, [1, 2])
-    with pytest.raises(ValueError, match=r"a.n_items\[0\] is 1; a.n_items must be at least 2"):
-        compare(single, single, NDCG())
+    with pytest.raises(ValueError, match="second has 8 items for user 1, first has 9; they must"):
+        power_analysis({"first": a, "second": b}, [NDCG()], [None], {"": Uncorrected()})
+
+
+def test_series_are_not_paired_by_position():
+    a, b = pd.Series([1, 5, 9], index=list("xyz")), pd.Series([1, 5, 9], index=list("zyx"))
+    sizes = pd.Series([10, 20, 30], index=list("xyz"))
+    how = {"draw": Draw(3, n_items=30)}
+    with pytest.raises(
+        ValueError, match=r"a and b have different indexes; .* b\.reindex\(a\.index"
+    ):
+        compare(a, b, NDCG(), **how)
+    with pytest.raises(ValueError, match=r"recommenders\['a'\] and recommenders\['b'\] have diff"):
+        power_analysis({"a": a, "b": b}, [NDCG()], [how["draw"]], {"": Uncorrected()})
+    with pytest.raises(ValueError, match="b and n_items have different indexes"):
+        compare(b, b, AUC(), n_items=sizes)
+    with pytest.raises(ValueError, match=r"n_items is a Series with an index; pass n_items\.to_nu"):
+        compare(a, a, AUC(), Draw(3, n_items=sizes))
+    assert compare(a, a, AUC(), n_items=sizes).difference == 0
+    assert compare(a, b.reindex(a.index), NDCG(), **how).n_users == 3
+
+
+FITTED = BiasVariance(0.1).fit(NDCG(), Draw(3, n_items=9))
+WRONG = [
+    ("metric", "NDCG", "metric is 'NDCG'; metric must be a Metric, such as"),
+    ("metric", NDCG, r"metric is <class .*NDCG'>; .* call the class, as in Recall\(k=10\)"),
+    ("metric", None, "metric is None; metric must be a Metric"),
+    ("metric", [NDCG()], "metric is .*; metric must be a Metric"),
+    ("draw", 3, r"draw is 3; draw must be a Draw, such as Draw\(n_samples=100\)"),
+    ("draw", Draw, "draw is <class .*; draw must be a Draw; call the class"),
+    ("draw", [Draw(3)], "draw is .*; draw must be a Draw, such as"),
+    ("estimator", "bv", "estimator is 'bv'; estimator must be an Estimator, such as"),
+    ("estimator", BiasVariance, "estimator is <class .*; call the class, as in BiasVariance"),
+    ("estimator", FITTED, "estimator is <.*CorrectedMetric.*; estimator must be an Estimator"),
+    ("estimator", {"bv": BiasVariance(0.1)}, "estimator is {.*; estimator must be an Estimator"),
+    ("fit", "mean", "fit is 'mean'; fit must be one of 'each', 'paper'"),
+    ("fit", None, "fit is None; fit must be one of 'each', 'paper'"),
+    ("n_items", 9, r"n_items is given beside a draw; give it as Draw\(3, n_items=...\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), WRONG)
+def test_wrong_arguments(name, value, message):
+    how = {"metric": NDCG(), "draw": Draw(3, n_items=9), "estimator": Uncorrected(), name: value}
+    with pytest.raises(ValueError, match=message):
+        compare([1, 2], [3, 4], **how)
+
+
+def test_wrong_fits_are_refused_where_nothing_is_fitted():
+    with pytest.raises(ValueError, match="fit is 'mean'; fit must be one of 'each', 'paper'"):
+        compare([1, 2], [3, 4], NDCG(), fit="mean")
+    with pytest.raises(ValueError, match="draw is None; without samples, BiasVariance"):
+        compare([1, 2], [3, 4], NDCG(), estimator=BiasVariance(0.1))
+    with pytest.raises(ValueError, match="n_samples is 9; without replacement it must be at most"):
+        compare([1, 2], [3, 4], NDCG(), Draw(9, n_items=9, replacement=False))
 
 
 def test_bad_numbers():
-    a, b = [1, 2], [3, 4]
-    with pytest.raises(ValueError, match="n_samples is 0; n_samples must be at least 1"):
-        compare(a, b, NDCG(), 9, n_samples=0)
-    with pytest.raises(ValueError, match="n_samples is 9; without replacement it must be at most"):
-        compare(a, b, NDCG(), 9, n_samples=9, replacement=False)
-    with pytest.raises(ValueError, match="n_samples is None; without samples, BiasVariance"):
-        compare(a, b, NDCG(), 9, estimator=BiasVariance(0.1))
-    with pytest.raises(ValueError, match="replacement is 1; replacement must be True or False"):
-        compare(a, b, NDCG(), 9, n_samples=3, replacement=1)
-    found = compare(a, b, NDCG(), 9, n_samples=3)
-    with pytest.raises(ValueError, match="confidence is 1; confidence must be below 1"):
+    found = compare([1, 2], [3, 4], NDCG(), Draw(3, n_items=9))
+    with pytest.raises(ValueError, match="confidence is 1; confidence must be above 0 and below 1"):
         found.interval(1)
     with pytest.raises(ValueError, match="confidence is 0; confidence must be positive"):
-        found.significant(0)
-    with pytest.raises(ValueError, match=r"probability is 0\.4; probability must be at least 0\.5"):
-        found.users_needed(0.4)
+        found.power(0)
+    with pytest.raises(ValueError, match="confidence is '95%'; confidence must be a number"):
+        found.power("95%")
+    for p in (0.4, 1, 1.5, 95):
+        message = rf"probability is {p}; probability must be at least 0\.5 and below 1"
+        with pytest.raises(ValueError, match=message):
+            found.users_needed(p)
     with pytest.raises(ValueError, match="n_users is 0; n_users must be at least 1"):
-        found.at(0)
+        found.at(n_users=0)
     with pytest.raises(ValueError, match="repeats is 0; repeats must be at least 1"):
         found.at(repeats=0)
     with pytest.raises(ValueError, match="same_users is 1; same_users must be True or False"):
         found.right_order(same_users=1)
 
 
-@pytest.mark.parametrize("name", ["metrics", "estimators", "n_samples", "n_users"])
-def test_nothing_to_plan(name):
-    toy = {"a": TiedRanks([1, 2], 0, 9), "b": TiedRanks([3, 4], 0, 9)}
-    given = {"metrics": [NDCG()], "estimators": {"": Uncorrected()}, "n_samples": [3]}
-    with pytest.raises(ValueError, match=f"{name} is empty; there is nothing to compare"):
-        plan(toy, **{**given, name: []})
-    with pytest.raises(ValueError, match="recommenders has 1 names; it must have two or more"):
-        plan({"a": toy["a"]}, **given)
+TOY = {"A": TiedRanks([1, 2], 0, 9), "B": TiedRanks([3, 4], 0, 9)}
+WRONG_TABLES = [
+    ("recommenders", [[1, 2], [3, 4]], "recommenders is .*; recommenders must be a dict, such as"),
+    ("recommenders", {"A": TOY["A"]}, r"recommenders has the one name \['A'\]; it must have two"),
+    ("recommenders", {1: [1, 2], 2: [3, 4]}, "recommenders has the key 1; its keys must be names"),
+    ("recommenders", {**TOY, "B": "xy"}, r"recommenders\['B'\] is of type .* whole numbers"),
+    ("recommenders", {**TOY, "B": SEVERAL}, r"recommenders\['B'\] holds 2 items of user 4; break"),
+    ("recommenders", {**TOY, "B": [1, 2, 3]}, "B has 3 users, A has 2; they must be the same"),
+    ("recommenders", {"A": [1, 2], "B": [2, 3]}, "n_items is None; plain ranks do not know it"),
+    ("recommenders", {**TOY, "B": TOY["B"][:1]}, "B has 1 users, A has 2; they must be the same"),
+    ("metrics", [], "metrics is empty; metrics must be a list"),
+    ("metrics", NDCG(), "metrics is NDCG.*; metrics must be a list, such as"),
+    ("metrics", "NDCG", "metrics is 'NDCG'; metrics must be a list, such as"),
+    ("metrics", NDCG, "metrics is <class .*; metrics must be a list, such as"),
+    ("metrics", None, "metrics is None; metrics must be a list"),
+    ("metrics", [AUC(), NDCG], r"metrics\[1\] is <class .* call the class, as in Recall\(k=10\)"),
+    ("metrics", ["NDCG"], r"metrics\[0\] is 'NDCG'; metrics\[0\] must be a Metric"),
+    ("draws", Draw(5), r"draws is Draw.*; draws must be a list, such as \[Draw\(100\), None\]"),
+    ("draws", 5, "draws is 5; draws must be a list"),
+    ("draws", None, "draws is None; draws must be a list"),
+    ("draws", [], r"draws is \[\]; draws must be a list"),
+    ("draws", [None, 5], r"draws\[1\] is 5; draws\[1\] must be a Draw, such as"),
+    ("estimators", {}, "estimators is {}; estimators must be a dict, such as"),
+    ("estimators", Uncorrected(), r"estimators is Uncorrected\(\); estimators must be a dict"),
+    ("estimators", "bv", "estimators is 'bv'; estimators must be a dict"),
+    ("estimators", {"bv": BiasVariance}, r"estimators\['bv'\] is <class .* call the class, as in"),
+    ("estimators", {"bv": "bv"}, r"estimators\['bv'\] is 'bv'; .* must be an Estimator"),
+    ("estimators", {"bv": FITTED}, r"estimators\['bv'\] is <.*; .* must be an Estimator"),
+    ("n_users", 5, "n_users is 5; n_users must be a list of numbers"),
+    ("n_users", [], r"n_users is \[\]; n_users must be a list of numbers"),
+    ("n_users", [100, 0], r"n_users\[1\] is 0; n_users\[1\] must be at least 1"),
+    ("fit", "mean", "fit is 'mean'; fit must be one of 'each', 'paper'"),
+]
 
 
-def test_plan_needs_ranks_that_know_their_items():
-    with pytest.raises(ValueError, match=r"A is \[1, 2\]; A must be a TiedRanks"):
-        plan({"A": [1, 2], "B": [2, 3]}, [Recall(k=1)], {"u": Uncorrected()}, [9])
+@pytest.mark.parametrize(("name", "value", "message"), WRONG_TABLES)
+def test_wrong_arguments_of_a_power_analysis(name, value, message):
+    estimators = {"": Uncorrected()}
+    arguments = {"metrics": [NDCG()], "draws": [Draw(3), None], "estimators": estimators}
+    with pytest.raises(ValueError, match=message):
+        power_analysis(**{"recommenders": TOY, **arguments, name: value})
+
+
+def test_metrics_and_estimators_that_can_change():
+    """They are no keys of a dict, and are compared all the same."""
+
+    @dataclass
+    class Found(Metric):
+        symbol = "Found"
+        k: int = 10
+
+        def gain(self, rank, order, n_relevant, n_items):
+            return np.ones(np.shape(rank))
+
+        def normalizer(self, ranks):
+            return 1
+
+    @dataclass
+    class Same(ConstrainedLeastSquares.__base__):
+        def solve(self, problem):
+            return problem.sampled_values()
+
+    a, b, draw = [3, 30, 5], [40, 2, 1], Draw(9, n_items=50)
+    want = compare(a, b, Recall(k=10), draw)
+    assert compare(a, b, Found(), draw, estimator=Same()) == want
+    table = power_analysis({"a": a, "b": b}, [Found(), Found(k=5)], [draw], {"same": Same()})
+    assert table["difference"].tolist()[0] == want.difference
 
 
 def test_no_number_of_users_is_too_large():

@@ -25,9 +25,11 @@ class Moments(NamedTuple):
 
 def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) -> Moments:
     mean = np.column_stack([metric(ranks, n_items) for metric in metrics])
-    if np.isnan(mean).any():
+    if (missing := np.isnan(mean)).any():
+        user, which = np.argwhere(missing)[0]
         raise ValueError(
-            f"user {np.isnan(mean).any(axis=1).argmax()} has no relevant item; leave such users out"
+            f"{metrics[which]} is not defined for user {user}; leave out users who have "
+            "no relevant item, or no other"
         )
     return Moments(mean, np.zeros(len(metrics)), np.zeros(len(metrics)))
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import ceil, inf, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._checks import (
     IntArray,
+    as_choice,
     as_confidence,
     as_flag,
     as_integer,
@@ -32,10 +33,7 @@ from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks
-
-if TYPE_CHECKING:
-    pass
+from sampled_metrics.ties import TiedRanks, check_instances
 
 __all__ = ["Comparison", "compare"]
 
@@ -187,8 +185,8 @@ class Comparison:
         lead = self._lead(self.standard_error)
         if not lead > 0:
             return inf
-        with np.errstate(over="ignore"):
-            needed = self.n_users * (_normal_quantile(p) / lead) ** 2
+        ratio = _normal_quantile(p) / lead
+        needed = self.n_users * ratio * ratio  # a power of a float would not overflow to infinity
         return inf if needed == inf else max(1, ceil(needed))
 
     def at(self, *, n_users: int | None = None, repeats: int = 1) -> Comparison:
@@ -274,8 +272,8 @@ def compare(
     Raises
     ------
     ValueError
-        If the two have different users, or fewer than two; if `n_items` is missing or does not
-        agree; or as `Draw.expect`.
+        If the two have different users, or fewer than two; if a user has no relevant item; if
+        `n_items` is missing, does not agree or is given beside a draw; or as `Draw.expect`.
 
     See Also
     --------
@@ -294,12 +292,20 @@ def compare(
     (False, 0.087)
     """
     as_kind("metric", metric, Metric, "Recall(k=10)")
+    made = Uncorrected() if estimator is None else estimator
+    as_kind("estimator", made, Estimator, "BiasVariance(gamma=0.1)")
     if draw is None and estimator is not None:
         raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
-    same_index(a=a, b=b)
-    estimators = {"": Uncorrected() if estimator is None else estimator}
-    ranks = {"a": as_ranks_of_users("a", a), "b": as_ranks_of_users("b", b)}
-    ((*_, found),) = comparisons_of(ranks, [metric], [draw], estimators, fit, n_items)
+    if draw is not None:
+        as_kind("draw", draw, Draw, "Draw(n_samples=100)")
+        if n_items is not None:
+            raise ValueError(
+                f"n_items is given beside a draw; give it as Draw({draw.n_samples}, n_items=...)"
+            )
+    same_index(a=a, b=b, n_items=n_items)
+    sizes = n_items if draw is None else draw.n_items
+    ranks = {name: as_ranks_of_users(name, given, sizes) for name, given in (("a", a), ("b", b))}
+    ((*_, found),) = comparisons_of(ranks, [metric], [draw], {"": made}, fit, n_items)
     return found
 
 
@@ -313,6 +319,7 @@ def comparisons_of(
 ) -> Iterator[tuple[str, str, str, str, int | None, Comparison]]:
     """Yield the names of pair, metric and estimator, the number of samples, the comparison."""
     cells = cells_of(metrics, estimators)
+    as_choice("fit", fit, ("each", "paper"))
     _check_same_users(recommenders)
     for draw in draws:
         n = n_items if draw is None else draw.n_items
@@ -336,13 +343,16 @@ def comparisons_of(
                 yield first, second, str(metrics[column]), label, m, Comparison(size, *values)
 
 
-def as_ranks_of_users(name: str, ranks: Given) -> Ranks | TiedRanks | IntArray:
-    if isinstance(ranks, Ranks | TiedRanks):
-        return ranks
-    plain = as_integers(name, ranks)
-    if plain.ndim != 1:
-        raise ValueError(f"{name} has shape {plain.shape}; {name} must be one rank per user")
-    return plain
+def as_ranks_of_users(
+    name: str, given: Given, *sizes: ArrayLike | None
+) -> Ranks | TiedRanks | IntArray:
+    """Return ranks that fit each of these numbers of items, or say why they do not."""
+    ranks = given if isinstance(given, Ranks | TiedRanks) else as_integers(name, given)
+    if isinstance(ranks, np.ndarray) and ranks.ndim != 1:
+        raise ValueError(f"{name} has shape {ranks.shape}; {name} must be one rank per user")
+    for n_items in sizes:
+        check_instances(name, ranks, n_items)
+    return ranks
 
 
 def _check_same_users(recommenders: dict[str, Any]) -> None:
@@ -356,13 +366,15 @@ def _check_same_users(recommenders: dict[str, Any]) -> None:
                 f"{name} has {len(other)} users, {first} has {len(ranks)}; "
                 "they must be the same users in the same order"
             )
-        n, mine = (getattr(x, "n_items", None) for x in (ranks, other))
-        if n is not None and mine is not None and (bad := n != mine).any():
-            x = int(np.argmax(bad))
-            raise ValueError(
-                f"{name} has {mine[x]} items for user {x}, {first} has {n[x]}; "
-                "they must be the same users in the same order"
-            )
+        for what, of_user in (("items", "n_items"), ("relevant items", "n_relevant")):
+            one = np.ones(len(ranks), dtype=int) if of_user == "n_relevant" else None
+            n, mine = (getattr(x, of_user, one) for x in (ranks, other))
+            if n is not None and mine is not None and (bad := n != mine).any():
+                x = int(np.argmax(bad))
+                raise ValueError(
+                    f"{name} has {mine[x]} {what} for user {x}, {first} has {n[x]}; "
+                    "they must be the same users in the same order"
+                )
 
 
 def _two_sided(confidence: float) -> float:

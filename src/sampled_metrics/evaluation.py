@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 from sampled_metrics._checks import (
     RNG,
     FloatArray,
+    as_flag,
     as_generator,
     as_integer,
     as_integers,
     as_kind,
     as_list,
     as_named,
+    same_index,
 )
 from sampled_metrics._distribution import expectation, expectation_over_ties
 from sampled_metrics._fits import Fit, Tables, cells_of
@@ -24,7 +26,7 @@ from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks
+from sampled_metrics.ties import TiedRanks, check_instances
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,10 +75,11 @@ def exact_evaluation(
     """
     import pandas as pd
 
+    listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     rows = [
         (name, str(metric), metric.mean(ranks, n_items))
-        for name, ranks in as_recommenders(recommenders).items()
-        for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")
+        for name, ranks in as_recommenders(recommenders, n_items).items()
+        for metric in listed
     ]
     return pd.DataFrame(rows, columns=["recommender", "metric", "value"])
 
@@ -130,7 +133,7 @@ def expected_evaluation(
     tables = _tables(metrics, draw, estimators, fit, progress)
     rows = [
         (name, str(cell.metric), cell.label, value)
-        for name, ranks in as_recommenders(recommenders).items()
+        for name, ranks in as_recommenders(recommenders, draw.n_items).items()
         for cell, value in zip(tables.cells, _means(ranks, tables), strict=True)
     ]
     return _frame(rows, ["recommender", "metric", "estimator", "value"])
@@ -188,7 +191,7 @@ def sampled_evaluation(
     tables = _tables(metrics, draw, estimators, fit, progress)
     generator, n_runs = as_generator(rng), as_integer("repeats", repeats)
     rows = []
-    for name, ranks in as_recommenders(recommenders).items():
+    for name, ranks in as_recommenders(recommenders, draw.n_items).items():
         values = _runs(ranks, tables, n_runs, generator, name)
         for cell, column in zip(tables.cells, values.T, strict=True):
             metric = str(cell.metric)
@@ -196,17 +199,18 @@ def sampled_evaluation(
     return _frame(rows, ["recommender", "metric", "estimator", "run", "value"])
 
 
-def as_recommenders(recommenders: Mapping[str, Given]) -> dict[str, Any]:
-    """Return ranks by name; refuse to average over nothing."""
+def as_recommenders(recommenders: Mapping[str, Given], n_items: ArrayLike | None) -> dict[str, Any]:
+    """Return ranks by name, which fit the numbers of items; refuse to average over nothing."""
     example = '{"mine": exact_ranks(model, split)}'
     named: dict[str, Any] = as_named("recommenders", recommenders, example)
     for name, given in named.items():
+        called = f"recommenders[{name!r}]"
+        same_index(**{called: given, "n_items": n_items})
         if not isinstance(given, Ranks | TiedRanks):
-            named[name] = as_integers(f"recommenders[{name!r}]", given).ravel()
+            named[name] = as_integers(called, given).ravel()
         if not len(named[name]):
-            raise ValueError(
-                f"recommenders[{name!r}] has no instances; there is nothing to average"
-            )
+            raise ValueError(f"{called} has no instances; there is nothing to average")
+        check_instances(called, named[name], n_items)
     return named
 
 
@@ -216,7 +220,7 @@ def _tables(
     """Check what all evaluations by sampling are given."""
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     as_kind("draw", draw, Draw, "Draw(n_samples=100)")
-    return Tables(cells_of(listed, estimators), draw, fit, progress)
+    return Tables(cells_of(listed, estimators), draw, fit, as_flag("progress", progress))
 
 
 def _means(ranks: Any, tables: Tables) -> FloatArray:
@@ -224,7 +228,7 @@ def _means(ranks: Any, tables: Tables) -> FloatArray:
     n, draw = tables.draw.items_of(ranks), tables.draw
     if isinstance(ranks, Ranks):
         each = [f.expectation(ranks, draw) for f in tables.fitted(n)]
-        return np.array([np.nanmean(values) for values in each])
+        return np.array([_mean(values) for values in each])
     total = np.zeros(len(tables.cells))
     for x, table in tables.by_items(n):
         if isinstance(ranks, TiedRanks):
@@ -247,7 +251,7 @@ def _runs(
         fitted = tables.fitted(n)
         for row in bar:
             drawn = tables.draw.rvs(ranks, rng=rng)
-            row[:] = [np.nanmean(f(drawn)) for f in fitted]
+            row[:] = [_mean(f(drawn)) for f in fitted]
         return values
     groups = list(tables.by_items(n))
     for row in bar:
@@ -255,6 +259,12 @@ def _runs(
         for x, table in groups:  # an average of a table is one product with the shares
             row += np.bincount(sampled[x] - 1, minlength=m + 1) @ table
     return values / len(n)
+
+
+def _mean(values: FloatArray) -> float:
+    """Average over instances with relevant items; NaN if there are none."""
+    counted = values[~np.isnan(values)]
+    return float(counted.mean()) if counted.size else float("nan")
 
 
 def _frame(rows: list[Any], columns: list[str]) -> pd.DataFrame:

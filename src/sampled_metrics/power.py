@@ -83,14 +83,13 @@ def power_analysis(
     if len(named) < 2:
         raise ValueError(f"recommenders has the one name {[*named]}; it must have two or more")
     same_index(**{f"recommenders[{name!r}]": given for name, given in named.items()})
-    ranks = {
-        name: as_ranks_of_users(f"recommenders[{name!r}]", given) for name, given in named.items()
-    }
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
-    made = _as_draws(draws)
-    sizes = [None] if n_users is None else [as_integer("n_users", size) for size in n_users]
-    if not sizes:
-        raise ValueError("n_users is empty; leave it out, or give numbers of users, as in [1000]")
+    made, sizes = _as_draws(draws), _as_sizes(n_users)
+    n_items = [None if draw is None else draw.n_items for draw in made]
+    ranks = {
+        name: as_ranks_of_users(f"recommenders[{name!r}]", given, *n_items)
+        for name, given in named.items()
+    }
     rows: list[dict[str, Any]] = []
     names = "first", "second", "metric", "estimator", "n_samples"
     for *cell, found in comparisons_of(ranks, listed, made, estimators, fit, None):
@@ -114,3 +113,13 @@ def _as_draws(draws: object) -> list[Draw | None]:
         if draw is not None:
             as_kind(f"draws[{i}]", draw, Draw, "Draw(n_samples=100)")
     return made
+
+
+def _as_sizes(n_users: object) -> list[int] | list[None]:
+    if n_users is None:
+        return [None]
+    if isinstance(n_users, str) or not isinstance(n_users, Iterable) or not (made := list(n_users)):
+        raise ValueError(
+            f"n_users is {shown(n_users)}; n_users must be a list of numbers, such as [1000]"
+        )
+    return [as_integer(f"n_users[{i}]", size) for i, size in enumerate(made)]

@@ -20,7 +20,7 @@ from sampled_metrics._checks import (
     refuse,
     same_index,
 )
-from sampled_metrics.ranks import Ranks, offsets_of, one_relevant_each
+from sampled_metrics.ranks import Ranks, as_rows, known_items, offsets_of, one_relevant_each
 
 __all__ = ["TiedRanks"]
 
@@ -235,3 +235,14 @@ def one_instance_each(name: str, ranks: TiedRanks) -> None:
             f"{name} holds {counts[x]} items of user {users[x]}; break ties first, as in "
             f'{name}.to_ranks("random", rng=0)'
         )
+
+
+def check_instances(
+    name: str, ranks: Ranks | TiedRanks | IntArray, n_items: ArrayLike | None
+) -> None:
+    """Refuse ranks that do not fit their numbers of items, or of which some are one instance."""
+    if isinstance(ranks, TiedRanks):
+        one_instance_each(name, ranks)
+        known_items(name, ranks, n_items)
+    else:
+        as_rows(ranks, n_items, name)
