@@ -99,7 +99,7 @@ def end_of(nodes: IntArray, group: Group, n: int, metric: Metric, draw: Draw) ->
             extent = np.array([min(extent[0], each.min()), max(extent[1], each.max())])
     p = probabilities(np.minimum(nodes, n), n, m, replacement)[:, :-1]
     error = _interpolation_error(nodes[nodes <= n], n, m, replacement)
-    return End(p, error, exact, tuple(rest.tolist()), tuple(extent.tolist()))
+    return End(p, error, exact, (rest[0], rest[1]), (extent[0], extent[1]))
 
 
 def _interpolation_error(nodes: IntArray, n: int, m: int, replacement: bool) -> FloatArray:

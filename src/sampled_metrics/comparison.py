@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import ceil, inf, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,9 +33,6 @@ from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
 from sampled_metrics.ties import TiedRanks
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Comparison", "compare"]
 
@@ -294,10 +291,14 @@ def compare(
     (False, 0.087)
     """
     as_kind("metric", metric, Metric, "Recall(k=10)")
-    if draw is None and estimator is not None:
-        raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
+    if draw is not None:
+        as_kind("draw", draw, Draw, "Draw(n_samples=100)")
+    if estimator is not None:
+        as_kind("estimator", estimator, Estimator, "BiasVariance(gamma=0.1)")
+        if draw is None:
+            raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
     same_index(a=a, b=b)
-    estimators = {"": Uncorrected() if estimator is None else estimator}
+    estimators = {"": estimator or Uncorrected()}
     ranks = {"a": as_ranks_of_users("a", a), "b": as_ranks_of_users("b", b)}
     ((*_, found),) = comparisons_of(ranks, [metric], [draw], estimators, fit, n_items)
     return found
