@@ -1,45 +1,122 @@
-"""The lines that the README and the book promise run as written."""
+"""What the README and the documentation promise of the package as a whole."""
 
+from __future__ import annotations
+
+import inspect
 import re
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import sampled_metrics
 from sampled_metrics import (
     NDCG,
     BiasVariance,
+    Comparison,
     ConstrainedLeastSquares,
+    Draw,
     LeastSquares,
+    MappedCutoff,
+    Multinomial,
     Precision,
     RankEstimate,
     Ranks,
     Recall,
+    Split,
+    TiedRanks,
     Uncorrected,
-    expected_metric,
-    rank_distribution,
-    sample_ranks,
+    WeightedDraw,
+    compare,
+    dominates,
+    identified_set,
+    ranks_from_recommendations,
+    sample_adaptively,
 )
+from typed_calls import RIGHT, WRONG
+
+ROOT = Path(__file__).parents[1]
 
 
-def test_every_public_name_is_there_and_documented():
-    for name in sampled_metrics.__all__:
-        assert getattr(sampled_metrics, name).__doc__
+def members(kind):
+    """The public methods and properties that a class of the package defines itself."""
+    return {
+        name: value.fget if isinstance(value, property) else getattr(kind, name)
+        for name, value in vars(kind).items()
+        if not name.startswith("_")
+        and (inspect.isroutine(value) or isinstance(value, property | classmethod))
+        and "sampled_metrics" in (getattr(getattr(kind, name), "__module__", None) or __package__)
+    }
+
+
+def sections(doc):
+    """The headings of a numpydoc text."""
+    return re.findall(r"^(\w[\w ]*)\n-+$", inspect.cleandoc(doc), re.MULTILINE)
+
+
+# --- documentation
+
+
+@pytest.mark.parametrize("name", sampled_metrics.__all__)
+def test_every_public_name_is_documented_with_its_parameters(name):
+    given = getattr(sampled_metrics, name)
+    assert given.__doc__, name
+    assert not given.__doc__.startswith(f"{name}("), "the text that Python makes up"
+    protocols = {"Estimator", "Metric", "Recommender", "CorrectedMetric", "AdaptiveSample"}
+    if name in protocols or name == "Bounds":
+        return
+    documented = {
+        parameter.strip()
+        for line in re.findall(r"^(\w[\w, ]*)(?: :.*)?$", inspect.cleandoc(given.__doc__), re.M)
+        for parameter in line.split(",")
+    }
+    assert set(inspect.signature(given).parameters) <= documented
+
+
+@pytest.mark.parametrize("name", [n for n in sampled_metrics.__all__ if n[0].isupper()])
+def test_every_public_method_is_documented(name):
+    for method, given in members(getattr(sampled_metrics, name)).items():
+        assert given.__doc__, f"{name}.{method}"
+
+
+def test_examples_are_everywhere_where_a_user_begins():
+    results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Recommender"}
+    for name in set(sampled_metrics.__all__) - results:
+        assert "Examples" in sections(getattr(sampled_metrics, name).__doc__), name
+
+
+def test_all_names_are_sorted_and_there():
+    names = sampled_metrics.__all__
+    assert len(set(names)) == len(names)
+    assert all(hasattr(sampled_metrics, name) for name in names)
+
+
+def test_every_documented_name_of_a_module_is_a_name_of_the_package():
+    for path in sorted((ROOT / "src" / "sampled_metrics").glob("[!_]*.py")):
+        module = vars(sys.modules[f"sampled_metrics.{path.stem}"])
+        for name in module["__all__"]:
+            assert getattr(sampled_metrics, name) is module[name], f"{path.stem}.{name}"
+
+
+# --- code of the documentation
 
 
 def test_the_first_page_of_the_package():
     ranks = np.array([212, 2, 743, 5342, 1548])
     assert Recall(k=10)(ranks, n_items=10_000).tolist() == [0, 1, 0, 0, 0]
     assert NDCG()(Ranks.from_lists([[3, 5], [1]]), n_items=100).shape == (2,)
-    users = Ranks.from_recommendations(
+    users = ranks_from_recommendations(
         predictions=[[1, 6, 8], [1, 2, 3, 4, 5], [], [1, 2, 3, 4], []],
         labels=[[1, 2, 3, 4, 5, 6], [2, 4, 6], [2, 4, 6], [], []],
     )
     np.testing.assert_allclose(Precision(k=3)(users), [2 / 3, 1 / 3, 0, np.nan, np.nan])
-    assert rank_distribution(100, n_items=10_000, n_samples=99).shape == (100,)
-    expected = expected_metric(NDCG(), ranks, n_items=10_000, n_samples=99, replacement=True)
-    assert expected.shape == (5,)
-    drawn = sample_ranks(ranks, n_items=10_000, n_samples=99, replacement=False, repeats=100, rng=0)
+    draw = Draw(99, n_items=10_000)
+    assert draw.pmf(100).shape == (100,)
+    assert draw.expect(ranks, NDCG()).shape == (5,)
+    drawn = Draw(99, n_items=10_000, replacement=False).rvs(ranks, repeats=100, rng=0)
     assert drawn.shape == (100, 5)
     for estimator in (
         Uncorrected(),
@@ -47,27 +124,149 @@ def test_the_first_page_of_the_package():
         LeastSquares(),
         ConstrainedLeastSquares(),
         BiasVariance(gamma=0.1),
+        Multinomial(n_users=6000),
+        MappedCutoff(),
     ):
-        corrected = estimator.fit(Recall(k=10), n_items=3541, n_samples=100)
+        corrected = estimator.fit(Recall(k=10), Draw(100, n_items=3541))
         assert corrected.values.shape == (101,)
         assert corrected([1, 101]).shape == (2,)
 
 
-def test_the_code_of_the_readme_runs():
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+def test_the_code_of_the_readme_says_what_it_returns():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["Recall"](k=10)(names["ranks"]).tolist() == [0, 1, 0, 0, 0]
+    precision = names["Precision"](k=3)(names["users"])
+    np.testing.assert_allclose(precision, [2 / 3, 1 / 3, 0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("calls", RIGHT, ids=lambda calls: calls.__name__)
+def test_calls_that_mypy_accepts_run(calls):
+    calls()
+
+
+@pytest.mark.parametrize("call", WRONG, ids=range(len(WRONG)))
+def test_calls_that_mypy_refuses_are_refused(call):
+    with pytest.raises((ValueError, TypeError)):
+        call()
+
+
+def test_the_types_are_part_of_the_package():
+    assert (ROOT / "src" / "sampled_metrics" / "py.typed").is_file()
+
+
+# --- importing
+
+
+def test_importing_loads_only_numpy():
+    heavy = ["matplotlib", "pandas", "pooch", "requests", "scipy", "threadpoolctl", "tqdm"]
+    code = f"import sys, sampled_metrics; print(*sorted(set({heavy}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+# --- values
 
 
 def test_metrics_are_values():
     assert str(NDCG(k=10)) == "NDCG@10"
     assert str(NDCG(k=5, ideal="hits")) == "NDCG@5 (ideal=hits)"
+    assert str(NDCG()) == "NDCG"
     assert NDCG(k=10) == NDCG(k=10) != NDCG(k=5)
+    assert NDCG(k=np.int64(10)) == NDCG(k=10)
+    assert Recall(k=1) != Precision(k=1)
     assert len({Recall(k=10), Recall(k=10), Recall(k=5)}) == 2
+    assert replace(NDCG(k=10), k=5) == NDCG(k=5)
+    assert eval(repr(NDCG(k=5, ideal="hits"))) == NDCG(k=5, ideal="hits")
+
+
+def test_draws_are_values():
+    assert Draw(9, n_items=100) == Draw(9, n_items=np.int64(100)) != Draw(9, n_items=101)
+    assert Draw(9, n_items=[10, 20]) == Draw(9, n_items=np.array([10, 20]))
+    assert Draw(9) != Draw(9, replacement=False)
+    assert len({Draw(9), Draw(9), Draw(8), Draw(9, n_items=[10, 20])}) == 3
+    assert Draw(9) != "Draw(9)"
+    assert eval(repr(Draw(9, n_items=100))) == Draw(9, n_items=100)
+
+
+def test_estimators_are_values():
+    uniform = np.full(4, 0.25)
+    assert BiasVariance(0.1) == BiasVariance(gamma=0.1) != BiasVariance(0.2)
+    assert BiasVariance(0.1, uniform) == BiasVariance(0.1, uniform.tolist()) != BiasVariance(0.1)
+    assert LeastSquares() != ConstrainedLeastSquares() != Uncorrected()
+    assert len({Uncorrected(), Uncorrected(), Multinomial(5), Multinomial(np.int64(5))}) == 2
+    assert eval(repr(RankEstimate("m+1"))) == RankEstimate("m+1")
+
+
+def frozen_things():
+    fitted = BiasVariance(0.1).fit(Recall(k=1), Draw(3, n_items=9))
+    return [
+        (NDCG(k=3), "k"),
+        (Draw(3, n_items=[4, 5]), "n_items"),
+        (WeightedDraw(1, [1, 2]), "weights"),
+        (BiasVariance(0.1, [0.5, 0.5]), "prior"),
+        (fitted.estimator, "gamma"),
+        (Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5), "values"),
+        (TiedRanks([1, 3], [0, 1], 9), "best"),
+        (Split.from_pairs([0], [0], [0], [1]), "users"),
+        (dominates([1, 2], [2, 1]), "crossings"),
+        (compare([1, 2], [2, 2], NDCG()), "difference"),
+        (identified_set([0.5, 0.5], Recall(k=1), Draw(1, n_items=5)), "low"),
+        (sample_adaptively([1, 2], 9, sizes=[3], rng=0), "n_samples"),
+    ]
+
+
+@pytest.mark.parametrize(("thing", "name"), frozen_things(), ids=lambda x: type(x).__name__)
+def test_arguments_and_results_cannot_be_changed(thing, name):
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        setattr(thing, name, None)
+
+
+def test_arrays_of_arguments_and_results_cannot_be_changed():
+    lists = Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5)
+    tied, split = TiedRanks([1], [0], 9, [4]), Split.from_pairs([0], [0], [0], [1])
+    fitted = Uncorrected().fit(Recall(k=1), Draw(3, n_items=9))
+    arrays = [
+        Draw(3, n_items=[4, 5]).n_items,
+        WeightedDraw(1, [1, 2]).weights,
+        BiasVariance(0.1, [0.5, 0.5]).prior,
+        *(lists.values, lists.offsets, lists.n_relevant, lists.gains, lists.ideal_gains),
+        *(lists.n_items, lists.instance, lists.order),
+        *(tied.best, tied.n_tied, tied.n_items, tied.users),
+        *(split.users, split.items),
+        *(fitted.values, fitted.terms(2)),
+    ]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+
+
+def test_what_was_given_can_be_changed_without_changing_what_was_made_of_it():
+    ranks, items, weights, prior = (np.array(x) for x in ([2], [9], [1.0, 2.0], [0.5, 0.5]))
+    tied, lists = TiedRanks(ranks, [0], items), Ranks.from_lists([ranks], n_items=items)
+    draw, weighted, fit = Draw(3, n_items=items), WeightedDraw(1, weights), LeastSquares(prior)
+    for array in (ranks, items, weights, prior):
+        array[:] = 0
+    assert tied.best.tolist() == lists.values.tolist() == [2]
+    assert tied.n_items.tolist() == lists.n_items.tolist() == draw.n_items.tolist() == [9]
+    assert weighted.weights.tolist() == [1, 2]
+    assert fit.prior.tolist() == [0.5, 0.5]
+
+
+def test_results_are_named():
+    found = compare([1, 2], [2, 2], NDCG())
+    assert isinstance(found, Comparison)
+    assert repr(found).startswith("Comparison(n_users=2, ")
+    low, high = identified_set([0.5, 0.5], Recall(k=1), Draw(1, n_items=5))
+    assert low <= high
+
+
+# --- the version
 
 
 def test_the_version_is_the_same_everywhere():
-    root = Path(__file__).parents[1]
     says = {
         "src/sampled_metrics/__init__.py": r'^__version__ = "(.+)"',
         "CITATION.cff": r"^version: (.+)",
@@ -75,7 +274,7 @@ def test_the_version_is_the_same_everywhere():
         "book/about.md": r"version = \{(.+)\}",
     }
     found = {
-        file: re.search(pattern, (root / file).read_text(encoding="utf-8"), re.M)[1]
+        file: re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.M)[1]
         for file, pattern in says.items()
     }
-    assert len(set(found.values())) == 1, found
+    assert set(found.values()) == {sampled_metrics.__version__}, found

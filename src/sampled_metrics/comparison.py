@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import ceil, inf, nan, sqrt
+from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     as_kind,
+    as_number,
+    as_real,
     same_index,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
@@ -77,6 +79,16 @@ class Comparison:
     variance_users: float
     variance_ties: float
     variance_sampling: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_users", as_integer("n_users", self.n_users))
+        for name in ("exact_difference", "difference"):
+            value = as_real(name, getattr(self, name))
+            if not isfinite(value):
+                raise ValueError(f"{name} is {value}; {name} must be finite")
+            object.__setattr__(self, name, value)
+        for name in ("variance_users", "variance_ties", "variance_sampling"):
+            object.__setattr__(self, name, as_number(name, getattr(self, name), zero=True))
 
     @property
     def standard_error(self) -> float:
@@ -207,7 +219,7 @@ class Comparison:
         Raises
         ------
         ValueError
-            If either is below 1.
+            If either is no whole number of at least 1.
         """
         users = self.n_users if n_users is None else as_integer("n_users", n_users)
         factor, times = self.n_users / users, as_integer("repeats", repeats)

@@ -11,6 +11,7 @@ from sampled_metrics._checks import (
     as_kind,
     as_list,
     as_named,
+    entries,
     same_index,
     shown,
 )
@@ -105,10 +106,9 @@ def power_analysis(
 
 
 def _as_draws(draws: object) -> list[Draw | None]:
-    if isinstance(draws, str) or not isinstance(draws, Iterable) or not (made := list(draws)):
-        raise ValueError(
-            f"draws is {shown(draws)}; draws must be a list, such as [Draw(100), None]"
-        )
+    example = "[Draw(100), None]"
+    if not (made := entries("draws", draws, example, Draw)):
+        raise ValueError(f"draws is empty; draws must be a list, such as {example}")
     for i, draw in enumerate(made):
         if draw is not None:
             as_kind(f"draws[{i}]", draw, Draw, "Draw(n_samples=100)")

@@ -1,0 +1,225 @@
+"""Calls as the documentation writes them, for mypy: it accepts the first part, refuses the second.
+
+`mypy` checks this file with `src`. An ignored error that is none is an error itself, so a wrong
+choice that the types let through is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sampled_metrics import (
+    AUC,
+    F1,
+    NDCG,
+    AveragePrecision,
+    BiasVariance,
+    ConstrainedLeastSquares,
+    CorrectedMetric,
+    Draw,
+    Estimator,
+    ItemKNN,
+    LeastSquares,
+    MappedCutoff,
+    MatrixFactorization,
+    Metric,
+    Multinomial,
+    Precision,
+    Problem,
+    RankEstimate,
+    Ranks,
+    Recall,
+    ReciprocalRank,
+    Recommender,
+    Split,
+    TiedRanks,
+    Uncorrected,
+    WeightedDraw,
+    compare,
+    dominates,
+    estimate_rank_distribution,
+    exact_evaluation,
+    exact_ranks,
+    expected_evaluation,
+    identified_set,
+    leave_last_out,
+    load_movielens_1m,
+    metric_bounds,
+    power_analysis,
+    ranks_from_recommendations,
+    sample_adaptively,
+    sampled_evaluation,
+)
+
+RANKS = [212, 2, 743, 534, 154]
+DRAW = Draw(n_samples=9, n_items=1000)
+
+
+@dataclass(frozen=True)
+class RankBiasedPrecision(Metric):
+    symbol = "RBP"
+    k: int | None = None
+    p: float = 0.8
+
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        return (1 - self.p) * self.p ** (rank - 1)
+
+    def normalizer(self, ranks: Ranks) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Clipped(Estimator):
+    gamma: float
+
+    def solve(self, problem: Problem) -> NDArray[np.float64]:
+        return BiasVariance(self.gamma).solve(problem).clip(0, 1)
+
+
+class Popular:
+    def scores(self, users: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.tile([3.0, 9.0, 2.0, 2.0], (len(users), 1))
+
+
+METRICS: list[Metric] = [
+    AUC(),
+    F1(k=3),
+    NDCG(),
+    NDCG(k=10, ideal="hits", gains="exponential"),
+    AveragePrecision(k=None, denominator="relevant"),
+    Precision(3),
+    Precision(k=3, denominator="k"),
+    Recall(k=10, denominator="capped"),
+    ReciprocalRank(k=5),
+    RankBiasedPrecision(k=10),
+]
+
+ESTIMATORS: dict[str, Estimator] = {
+    "uncorrected": Uncorrected(),
+    "scaled up": RankEstimate("m+1", interpolation="linear"),
+    "least squares": LeastSquares(prior=[0.001] * 1000),
+    "constrained": ConstrainedLeastSquares(non_negative=False),
+    "bias and variance": BiasVariance(0.1, prior=np.full(1000, 0.001)),
+    "multinomial": Multinomial(n_users=6000),
+    "mapped": MappedCutoff("beta", a=0.5),
+    "my own": Clipped(gamma=0.1),
+}
+
+
+def ranks_and_metrics() -> None:
+    lists = Ranks.from_lists([[5, 3], [1], []], gains=[[1, 2.5], [1], []], n_items=10)
+    values: list[NDArray[np.float64]] = [NDCG(k=3)(lists), AUC()(RANKS, 1000), AUC()(2, n_items=5)]
+    mean: float = Recall(k=10).mean(lists[:2], empty=0)
+    ranks_from_recommendations([["a", "b"]], labels=[{"b": 3, "c": 1}])
+    ranks_from_recommendations({"ann": [7, 5]}, {"ann": {5}})
+    ranks_from_recommendations(np.array([[3, 4]]), sparse.csr_array([[0, 0, 0, 1]]))
+    tied = TiedRanks([2, 2], n_tied=3, n_items=9, users=[7, 7])
+    broken: NDArray[np.int64] = tied.break_ties("random", rng=np.random.default_rng(0))
+    gathered: Ranks = tied.to_ranks("optimistic")
+    assert len(values) == 3
+    assert mean == 1
+    assert len(broken) == 2
+    assert len(gathered) == 1
+
+
+def data_and_models() -> None:
+    split = Split.from_pairs([0, 1], np.array([0, 1]), pd.Series([0, 1]), [2, 0], n_items=4)
+    leave_last_out({"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]})
+    model: Recommender = Popular()
+    ranks: TiedRanks = exact_ranks(model, split, block_size=1, progress=False)
+    knn = ItemKNN(exponent=3, column_neighbors=10, row_norm=None).fit(split.train)
+    als = MatrixFactorization(2, regularization=0.1, rng=np.random.SeedSequence(1)).fit(split.train)
+    assert len(ranks) == len(exact_ranks(knn, split)) == len(exact_ranks(als, split))
+
+
+def draws_and_corrections() -> None:
+    lists = Ranks.from_lists([[5, 3], [1]], n_items=1000)
+    tied = TiedRanks([3, 4], n_tied=[1, 0], n_items=1000)
+    some: NDArray[np.int64] = DRAW.rvs(RANKS, repeats=5, rng=0)
+    of_lists: Ranks = Draw(9).rvs(lists, rng=0)
+    several: list[Ranks] = Draw(9, replacement=False).rvs(lists, repeats=2)
+    each: list[NDArray[np.float64]] = [DRAW.pmf(tied), Draw(9).expect(lists, NDCG())]
+    corrected: CorrectedMetric = BiasVariance(gamma=0.1).fit(Recall(k=10), DRAW)
+    each += [corrected(some), corrected.values, corrected.terms(2), corrected.bias(tied)]
+    each += [corrected.variance(RANKS), corrected.expectation(lists, draw=DRAW)]
+    each += [WeightedDraw(2, [5, 2, 1]).pmf([True, False, False], method="approximate")]
+    shares: NDArray[np.float64] = estimate_rank_distribution(some, DRAW, method="likelihood")
+    drawn, cost = sample_adaptively(RANKS, 1000, sizes=(10, 20), replacement=False, rng=1)
+    high: float = metric_bounds([1, 3, 2], Recall(k=10), DRAW, confidence=0.9, shape="unimodal")[1]
+    low: float = identified_set(
+        [0.9, 0.1], AUC(), Draw(1, n_items=100), band=0.1, max_share=0.5
+    ).low
+    assert len(of_lists) == len(several) == 2
+    assert len(each) == 9
+    assert shares.size == 1000
+    assert cost.size == drawn.size
+    assert low <= 0.9
+    assert high <= 1
+
+
+def comparisons_and_tables() -> None:
+    better: float = compare(RANKS, [9, 8, 7, 6, 5], NDCG(), DRAW).right_order()
+    first: bool = bool(dominates(RANKS, [1, 2, 3], n_items=1000, scale="share"))
+    by_name = {"A": RANKS, "B": RANKS[::-1]}
+    tables: list[pd.DataFrame] = [
+        exact_evaluation(by_name, METRICS, n_items=1000),
+        expected_evaluation(by_name, [Recall(k=10)], DRAW, ESTIMATORS, progress=False),
+        sampled_evaluation(
+            by_name, [Recall(k=10)], DRAW, {"a": Uncorrected()}, repeats=2, rng=0, fit="paper"
+        ),
+        power_analysis(by_name, [NDCG()], [DRAW, None], {"a": Uncorrected()}, n_users=[10, 100]),
+    ]
+    assert better <= 1
+    assert not first
+    assert all(map(len, tables))
+
+
+RIGHT: list[Callable[[], None]] = [
+    ranks_and_metrics,
+    data_and_models,
+    draws_and_corrections,
+    comparisons_and_tables,
+]
+
+# Each must be refused twice: by mypy, which is why the comments are there, and when it is called.
+WRONG: list[Callable[[], object]] = [
+    lambda: Recall(),  # type: ignore[call-arg]
+    lambda: Recall(k="10"),  # type: ignore[arg-type]
+    lambda: Recall(k=10.5),  # type: ignore[arg-type]
+    lambda: Precision(3, denominator="nonsense"),  # type: ignore[arg-type]
+    lambda: Recall(3, denominator="k"),  # type: ignore[arg-type]
+    lambda: AveragePrecision(denominator="k"),  # type: ignore[arg-type]
+    lambda: NDCG(ideal="best"),  # type: ignore[arg-type]
+    lambda: NDCG(gains="cubic"),  # type: ignore[arg-type]
+    lambda: RankEstimate("m+2"),  # type: ignore[arg-type]
+    lambda: RankEstimate(interpolation="cubic"),  # type: ignore[arg-type]
+    lambda: MappedCutoff("gamma"),  # type: ignore[arg-type]
+    lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
+    lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]
+    lambda: BiasVariance(0.1).fit(Recall(k=10), 100),  # type: ignore[arg-type]
+    lambda: Draw(99, 10_000),  # type: ignore[call-arg]
+    lambda: Draw(99, n_items=10_000, replacement="no"),  # type: ignore[arg-type]
+    lambda: DRAW.expect(RANKS, "Recall@10"),  # type: ignore[arg-type]
+    lambda: DRAW.rvs(RANKS, rng="seed"),  # type: ignore[call-overload]
+    lambda: WeightedDraw(2, [5, 2]).pmf([True, False], method="fast"),  # type: ignore[arg-type]
+    lambda: TiedRanks([1], 0, 5).break_ties("first"),  # type: ignore[arg-type]
+    lambda: TiedRanks([1], 0, 5).to_ranks("average"),  # type: ignore[arg-type]
+    lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
+    lambda: exact_ranks(np.ones((2, 4)), None),  # type: ignore[arg-type]
+    lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
+    lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]
+    lambda: compare(RANKS, RANKS, NDCG(), DRAW, fit="all"),  # type: ignore[arg-type]
+    lambda: compare(RANKS, RANKS, NDCG(), 99),  # type: ignore[arg-type]
+    lambda: metric_bounds([1], NDCG(), DRAW, shape="flat"),  # type: ignore[arg-type]
+    lambda: estimate_rank_distribution([1], DRAW, method="guess"),  # type: ignore[arg-type]
+    lambda: exact_evaluation({"A": RANKS}, NDCG()),  # type: ignore[arg-type]
+    lambda: exact_evaluation(RANKS, [NDCG()]),  # type: ignore[arg-type]
+    lambda: expected_evaluation({"A": RANKS}, [NDCG()], DRAW, Uncorrected()),  # type: ignore[arg-type]
+]
