@@ -216,14 +216,39 @@ def enumerated_pmf(rank, n, m, replacement):
     return np.array([counts[i] for i in range(1, m + 2)]) / counts.total()
 
 
-def fraction_pmf(rank, n, m, replacement):
-    """The same in rational arithmetic, for any number of items."""
-    above, others = int(rank) - 1, int(n) - 1
+def ways(rank, n, m, replacement):
+    """The number of samples with 0, ..., m items above the relevant one, and of all, in integers.
+
+    Python divides integers of any size to the nearest float.
+    """
+    above, below = int(rank) - 1, int(n) - int(rank)
     if replacement:
-        ways = [comb(m, h) * above**h * (others - above) ** (m - h) for h in range(m + 1)]
-        return [Fraction(way, others**m) for way in ways]
-    total = comb(others, m)
-    return [Fraction(comb(above, h) * comb(others - above, m - h), total) for h in range(m + 1)]
+        counts = [comb(m, h) * above**h * below ** (m - h) for h in range(m + 1)]
+        return counts, (above + below) ** m
+    counts = [comb(above, h) * comb(below, m - h) for h in range(m + 1)]
+    return counts, comb(above + below, m)
+
+
+def exact_pmf(rank, n, m, replacement):
+    counts, total = ways(rank, n, m, replacement)
+    return np.array([count / total for count in counts])
+
+
+def exact_pmf_of_tie(best, n_tied, n, m, replacement):
+    """The mean over the ranks best, ..., best + n_tied, in integers, for ties of any length.
+
+    The number of samples is a polynomial of degree m in the rank, and Newton's forward differences
+    sum a polynomial over any number of ranks.
+    """
+    length = int(n_tied) + 1
+    few = range(min(length, m + 1))
+    rows = np.array([ways(best + i, n, m, replacement)[0] for i in few], dtype=object)
+    total = ways(best, n, m, replacement)[1] * length
+    counts = 0
+    for j in few:
+        counts = counts + comb(length, j + 1) * rows[0]
+        rows = np.diff(rows, axis=0)
+    return np.array([int(count) / total for count in counts])
 
 
 def every_sampled_rank(ranks, n, m, replacement):

@@ -1,381 +1,338 @@
-"""From the sampled rank back: tables of estimates."""
+"""Tables of estimates: looked up at sampled ranks; their mean, bias and variance at exact ranks."""
 
-import tracemalloc
-from functools import partial
+from dataclasses import FrozenInstanceError, dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import lsq_linear
-from scipy.special import gammaln
 
 from sampled_metrics import (
-    AUC,
     NDCG,
     AveragePrecision,
     BiasVariance,
     ConstrainedLeastSquares,
+    Draw,
+    Estimator,
     LeastSquares,
     RankEstimate,
+    Ranks,
     Recall,
+    TiedRanks,
     Uncorrected,
-    expected_metric,
-    rank_distribution,
-    sample_ranks,
 )
+from shared import ESTIMATORS, METRICS, Clipped, enumerated_pmf, tied_places
 
-N, M = 3541, 100
-
-
-@pytest.mark.parametrize("metric", [AUC(), Recall(k=10), AveragePrecision(), NDCG(k=10)], ids=str)
-def test_uncorrected_is_the_metric_of_the_sampled_rank(metric):
-    fitted = Uncorrected().fit(metric, n_items=N, n_samples=M)
-    sampled = np.arange(1, M + 2)
-    np.testing.assert_array_equal(fitted(sampled), metric(sampled, n_items=M + 1))
-    ranks = np.array([1, 7, 100, N])
-    for replacement in (True, False):
-        np.testing.assert_array_equal(
-            fitted.expectation(ranks, replacement=replacement),
-            expected_metric(metric, ranks, N, M, replacement),
-        )
+N, M = 500, 30
+both_kinds = pytest.mark.parametrize("replacement", [True, False])
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
 
 
-@pytest.mark.parametrize(("divisor", "d"), [("m", M), ("m+1", M + 1)])
-def test_rank_estimate_is_equation_20_rounded_down(divisor, d):
-    fitted = RankEstimate(divisor).fit(AveragePrecision(), n_items=N, n_samples=M)
-    want = [1 / (1 + ((N - 1) * (i - 1)) // d) for i in range(1, M + 2)]
-    np.testing.assert_allclose(fitted.values, want)
+def variances(p, values):
+    """Return the variance of a table under each row of probabilities."""
+    mean = p @ values
+    return (p * (values - mean[:, None]) ** 2).sum(axis=1)
 
 
-def test_rank_estimate_is_unbiased_for_the_rank():
-    """Section 5.1, where no rounding interferes: m divides n - 1, and AUC is linear."""
-    n, m = 1001, 50
-    fitted = RankEstimate().fit(AUC(), n_items=n, n_samples=m)
-    ranks = np.arange(1, n + 1)
-    np.testing.assert_allclose(fitted.expectation(ranks), AUC()(ranks, n), atol=1e-12)
+# --- looked up
 
 
-def test_rank_estimate_keeps_the_best_and_the_worst_rank():
-    fitted = RankEstimate().fit(AUC(), n_items=N, n_samples=M)
-    assert fitted.values[[0, -1]].tolist() == [1, 0]
+@every_estimator
+def test_a_table_is_looked_up(estimator):
+    fitted = estimator.fit(NDCG(k=3), Draw(3, n_items=20))
+    assert fitted.values.shape == (4,)
+    np.testing.assert_array_equal(fitted([[1, 2], [4, 1]]), fitted.values[[[0, 1], [3, 0]]])
+    assert fitted(2) == fitted.values[1]
+    assert fitted([]).shape == (0,)
+    several = Ranks.from_lists([[2], [], [4]])
+    np.testing.assert_array_equal(fitted(several), [fitted.values[1], np.nan, fitted.values[3]])
 
 
-def test_expectation_follows_how_the_ranks_were_really_sampled():
-    fitted = RankEstimate().fit(Recall(k=10), n_items=N, n_samples=M)
-    ranks, n_items = np.array([5, 50]), np.array([3000, 3600])
-    want = rank_distribution(ranks, n_items, M, replacement=False) @ fitted.values
-    np.testing.assert_allclose(fitted.expectation(ranks, n_items, replacement=False), want)
+@every_estimator
+def test_tied_sampled_ranks_are_averaged(estimator):
+    fitted = estimator.fit(NDCG(k=3), Draw(3, n_items=20))
+    tied = TiedRanks([1, 2, 4, 1], [0, 1, 0, 3], 4)
+    want = [fitted(np.array(places)).mean() for places in tied_places(tied)]
+    size = np.abs(fitted.values).max()
+    np.testing.assert_allclose(fitted(tied), want, atol=1e-14 * size)
 
 
-def test_lookup_keeps_the_shape():
-    fitted = Uncorrected().fit(Recall(k=1), n_items=N, n_samples=M)
-    assert fitted([[1, 2], [3, 1]]).tolist() == [[1, 0], [0, 1]]
+# --- mean and variance
 
 
-def test_rank_estimate_on_a_straight_line():
-    """Between 1/2 and 1/3 at rank 2.5, and so on; the last rank has none behind it."""
-    fitted = RankEstimate(interpolation="linear").fit(AveragePrecision(), n_items=7, n_samples=4)
-    want = [1, (1 / 2 + 1 / 3) / 2, 1 / 4, (1 / 5 + 1 / 6) / 2, 1 / 7]
-    np.testing.assert_allclose(fitted.values, want)
-
-
-# --- least squares, constrained least squares, bias and variance
-
-SMOOTH = [AUC(), Recall(k=10), Recall(k=2000), AveragePrecision(), NDCG(), NDCG(k=10)]
-
-
-def all_ranks(metric, n, m, replacement=True, prior=None):
-    """Equation 21 with a row for each of the n ranks: P(i | r), M(r) and p(r)."""
-    ranks = np.arange(1, n + 1)
-    p = np.full(n, 1 / n) if prior is None else prior
-    return rank_distribution(ranks, n, m, replacement), metric(ranks, n_items=n), p
-
-
-def objective(values, gamma, problem):
-    """Equation 24."""
-    p_sampled, exact, prior = problem
-    mean = p_sampled @ values
-    variance = p_sampled @ values**2 - mean**2
-    return prior @ ((mean - exact) ** 2 + gamma * variance)
-
-
-def equation_25(gamma, problem):
-    p_sampled, exact, prior = problem
-    weighted = p_sampled.T * prior
-    matrix = (1 - gamma) * weighted @ p_sampled + gamma * np.diag(weighted.sum(axis=1))
-    return np.linalg.solve(matrix, weighted @ exact)
-
-
-@pytest.mark.parametrize("metric", SMOOTH, ids=str)
-@pytest.mark.parametrize("gamma", [1, 0.1, 0.001])
-@pytest.mark.parametrize(
-    ("n", "m", "replacement"),
-    [
-        (3541, 100, True),
-        (3541, 100, False),
-        (30_000, 50, True),
-        (300, 299, False),
-        (900, 400, False),
-    ],
-)
-def test_bias_variance_is_equation_25(metric, gamma, n, m, replacement):
-    fitted = BiasVariance(gamma).fit(metric, n, m, replacement)
-    want = equation_25(gamma, all_ranks(metric, n, m, replacement))
-    np.testing.assert_allclose(fitted.values, want, atol=1e-9 * np.abs(want).max())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", [AveragePrecision(), NDCG(), Recall(k=10)], ids=str)
-@pytest.mark.parametrize("replacement", [True, False])
-def test_bias_variance_of_many_items_and_samples(metric, replacement):
-    """n = 100,000 and m = 500, where all ranks need 400 MB: block by block."""
-    n, m, gamma = 100_000, 500, 0.1
-    matrix, target, share = np.zeros((m + 1, m + 1)), np.zeros(m + 1), np.zeros(m + 1)
-    for ranks in np.array_split(np.arange(1, n + 1), 20):
-        p_sampled = rank_distribution(ranks, n, m, replacement)
-        matrix += p_sampled.T @ p_sampled / n
-        target += p_sampled.T @ metric(ranks) / n
-        share += p_sampled.sum(axis=0) / n
-    want = np.linalg.solve((1 - gamma) * matrix + gamma * np.diag(share), target)
-    got = BiasVariance(gamma).fit(metric, n, m, replacement).values
-    np.testing.assert_allclose(got, want, atol=1e-9 * np.abs(want).max())
-
-
-@given(data=st.data())
-def test_bias_variance_minimizes_its_objective(data):
-    """Whatever the prior: no step in any direction is better."""
-    n = data.draw(st.integers(3, 12))
-    replacement = data.draw(st.booleans())
-    m = data.draw(st.integers(1, 6 if replacement else min(6, n - 1)))
-    weight = st.floats(0.01, 1)
-    prior = np.array(data.draw(st.lists(weight, min_size=n, max_size=n)))
-    prior /= prior.sum()
-    gamma = data.draw(st.floats(0.01, 1))
-    metric = data.draw(st.sampled_from([Recall(k=1), AveragePrecision(), NDCG(), AUC()]))
-    fitted = BiasVariance(gamma).fit(metric, n, m, replacement, prior)
-    problem = all_ranks(metric, n, m, replacement, prior)
-    best = objective(fitted.values, gamma, problem)
-    step = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=m + 1, max_size=m + 1)))
-    for size in (1, 1e-2, -1e-2):
-        assert objective(fitted.values + size * step, gamma, problem) >= best - 1e-12
-
-
-def test_gamma_one_is_the_mean_of_the_metric_given_the_sampled_rank():
-    """Equation 26, with a prior that is not uniform."""
-    prior = 1 / np.arange(1, N + 1)
-    prior /= prior.sum()
-    fitted = BiasVariance(gamma=1).fit(NDCG(), N, M, prior=prior)
-    p_sampled, exact, _ = all_ranks(NDCG(), N, M)
-    posterior = p_sampled.T * prior
-    want = posterior @ exact / posterior.sum(axis=1)
-    np.testing.assert_allclose(fitted.values, want, rtol=1e-12)
-
-
-@pytest.mark.parametrize("decay", [0.9, 0.95, 0.999])
-@pytest.mark.parametrize("gamma", [1, 0.1])
-def test_sampled_ranks_that_hardly_occur_have_accurate_estimates_too(decay, gamma):
-    """A prior that leaves next to nothing for most ranks; compared in units of one estimate."""
-    n, m = 1000, 50
-    prior = decay ** np.arange(n)
-    prior /= prior.sum()
-    p_sampled, exact, _ = all_ranks(AveragePrecision(), n, m)
-    posterior = p_sampled.T * prior
-    posterior /= posterior.sum(axis=1, keepdims=True)  # p(r | i), a row for each i
-    got = BiasVariance(gamma).fit(AveragePrecision(), n, m, prior=prior).values
-    left = gamma * got + (1 - gamma) * posterior @ (p_sampled @ got)
-    np.testing.assert_allclose(left, posterior @ exact, rtol=1e-9)
-
-
-def test_three_items_and_many_samples():
-    """Only the second of three ranks is ever between the first and the last sampled rank."""
-    got = BiasVariance(gamma=1).fit(AveragePrecision(), n_items=3, n_samples=200).values
-    np.testing.assert_allclose(got, [1, *[1 / 2] * 199, 1 / 3], rtol=1e-12)
-
-
-def test_nearly_as_many_samples_as_items():
-    """The last node of the quadrature stays within the ranks."""
-    got = BiasVariance(0.1).fit(Recall(k=10), n_items=491, n_samples=300)
-    want = BiasVariance(0.1).fit(Recall(k=10), 491, 300, prior=np.full(491, 1 / 491))
-    np.testing.assert_allclose(got.values, want.values, rtol=1e-8, atol=1e-12)
-
-
-def test_a_prior_of_many_ranks_needs_little_memory():
-    n, m = 300_000, 100
-    fit = partial(LeastSquares().fit, Recall(k=10), n, m, prior=np.full(n, 1 / n))
-    tracemalloc.start()
-    fit()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 0.6 * 8 * n * (m + 1)  # bytes of all probabilities at once
-
-
-def test_uniform_prior_is_the_default():
-    for estimator in (BiasVariance(0.1), ConstrainedLeastSquares()):
-        fitted = estimator.fit(Recall(k=10), N, M)
-        given_prior = estimator.fit(Recall(k=10), N, M, prior=np.full(N, 1 / N))
-        np.testing.assert_allclose(fitted.values, given_prior.values, atol=1e-11)
-
-
-@pytest.mark.parametrize("metric", SMOOTH, ids=str)
-@pytest.mark.parametrize("replacement", [True, False])
-def test_least_squares(metric, replacement):
-    """Few samples: the solution of equation 22. Small gamma tends to it."""
-    n, m = 5000, 6
-    p_sampled, exact, _ = all_ranks(metric, n, m, replacement)
-    want = np.linalg.lstsq(p_sampled, exact)[0]
-    got = LeastSquares().fit(metric, n, m, replacement).values
-    np.testing.assert_allclose(got, want, atol=1e-9 * np.abs(want).max())
-    near = BiasVariance(gamma=1e-12).fit(metric, n, m, replacement).values
-    np.testing.assert_allclose(near, want, atol=1e-5 * np.abs(want).max())
-
-
-def test_least_squares_of_many_samples_is_no_worse_than_of_few():
-    """Double precision cannot hold the solution; the estimates are still the least biased."""
-    problem = all_ranks(AveragePrecision(), N, M)
-    bias = objective(LeastSquares().fit(AveragePrecision(), N, M).values, 0, problem)
-    for m in (10, 30):
-        few = all_ranks(AveragePrecision(), N, m)
-        assert bias < objective(LeastSquares().fit(AveragePrecision(), N, m).values, 0, few)
-    for gamma in (1e-3, 1e-6):
-        assert bias < objective(
-            BiasVariance(gamma).fit(AveragePrecision(), N, M).values, 0, problem
-        )
-
-
-def test_without_replacement_all_items_leave_no_bias():
-    """m = n - 1: the sample is everything, and so is the sampled rank."""
-    for metric in (Recall(k=3), AveragePrecision(), NDCG()):
-        fitted = LeastSquares().fit(metric, n_items=20, n_samples=19, replacement=False)
-        np.testing.assert_allclose(fitted.values, metric(np.arange(1, 21)), atol=1e-12)
-
-
-@pytest.mark.parametrize("non_negative", [True, False])
-@pytest.mark.parametrize("metric", [Recall(k=10), AveragePrecision(), NDCG(k=10), AUC()], ids=str)
-def test_constrained_least_squares_against_another_solver(metric, non_negative):
-    """Bounds on the differences of neighbors, by an interior method and with a row per rank."""
-    n, m = 200, 8
-    problem = all_ranks(metric, n, m)
-    got = ConstrainedLeastSquares(non_negative).fit(metric, n, m).values
-    assert (np.diff(got) <= 1e-12).all()
-    assert not non_negative or got[-1] >= 0
-    lowest = np.append(np.zeros(m), 0 if non_negative else -np.inf)
-    sums = np.triu(np.ones((m + 1, m + 1)))
-    solved = lsq_linear(problem[0] @ sums, problem[1], (lowest, np.inf), method="trf", tol=1e-15)
-    np.testing.assert_allclose(got, sums @ solved.x, atol=1e-5)
-    assert objective(got, 0, problem) <= objective(sums @ solved.x, 0, problem) + 1e-14
-
-
-@pytest.mark.parametrize("n", [N, 10**9])
-@pytest.mark.parametrize("non_negative", [True, False])
-def test_constrained_least_squares_at_scale_is_optimal(n, non_negative):
-    """The conditions of Karush, Kuhn and Tucker, in units of the largest entry of A'b."""
-    m = 100
-    got = ConstrainedLeastSquares(non_negative).fit(Recall(k=10), n, m).values
-    assert (np.diff(got) <= 0).all()
-    # All of Recall@10 is in the first ranks; A'A is known for a uniform prior, for large n.
-    p_head = rank_distribution(np.arange(1, 11), n, m)
-    if n == N:
-        p_sampled, _, _ = all_ranks(Recall(k=10), n, m)
-        matrix = p_sampled.T @ p_sampled / n
-    else:
-        i = np.arange(m + 1)
-        log_choose = gammaln(m + 1) - gammaln(i + 1) - gammaln(m - i + 1)
-        both = i[:, None] + i
-        log_beta = gammaln(both + 1) + gammaln(2 * m - both + 1) - gammaln(2 * m + 2)
-        matrix = np.exp(log_choose[:, None] + log_choose + log_beta)  # of a continuous rank
-    target = p_head.sum(axis=0) / n
-    gradient = np.cumsum(matrix @ got - target) / target.max()  # of a rise of all up to i
-    drops = -np.diff(np.append(got, 0))
-    tolerance = 1e-6
-    free = np.append(drops[:-1] > 0, drops[-1] > 0 or not non_negative)
-    assert (np.abs(gradient[free]) < tolerance).all()
-    assert (gradient > -tolerance).all()
-
-
-@pytest.mark.parametrize("estimator", [LeastSquares(), ConstrainedLeastSquares()], ids=str)
-def test_no_bias_where_none_is_needed(estimator):
-    """AUC is linear in the rank, and its sampled value has no bias to begin with."""
-    ranks = np.arange(1, N + 1)
-    np.testing.assert_allclose(estimator.fit(AUC(), N, M).bias(ranks), 0, atol=1e-12)
-
-
-ESTIMATORS = [
-    Uncorrected(),
-    RankEstimate(),
-    RankEstimate(interpolation="linear"),
-    BiasVariance(0.1),
-    ConstrainedLeastSquares(),
-]
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-@pytest.mark.parametrize("replacement", [True, False])
+@every_estimator
+@both_kinds
 def test_expectation_bias_and_variance(estimator, replacement):
     """Against the sums, and against draws: six standard errors, one false alarm in 10**8."""
-    fitted = estimator.fit(NDCG(k=10), n_items=500, n_samples=30, replacement=replacement)
-    ranks = np.array([1, 2, 10, 11, 77, 499, 500])
-    p = rank_distribution(ranks, 500, 30, replacement)
-    mean = p @ fitted.values
-    variance = (p * (fitted.values - mean[:, None]) ** 2).sum(axis=1)
-    np.testing.assert_allclose(fitted.expectation(ranks), mean, atol=1e-14)
-    np.testing.assert_allclose(fitted.bias(ranks), mean - NDCG(k=10)(ranks), atol=1e-14)
-    np.testing.assert_allclose(fitted.variance(ranks), variance, atol=1e-12)
-    drawn = fitted(sample_ranks(ranks, 500, 30, replacement, repeats=20_000, rng=0))
-    error = np.sqrt(variance / 20_000) + 1e-12
+    metric, draw = NDCG(k=10), Draw(M, n_items=N, replacement=replacement)
+    fitted, ranks = estimator.fit(metric, draw), np.array([1, 2, 10, 11, 77, 499, 500])
+    p, size = draw.pmf(ranks), np.abs(fitted.values).max()
+    mean, variance = p @ fitted.values, variances(p, fitted.values)
+    np.testing.assert_allclose(fitted.expectation(ranks), mean, atol=1e-14 * size)
+    np.testing.assert_allclose(fitted.bias(ranks), mean - metric(ranks), atol=1e-14 * size)
+    np.testing.assert_allclose(fitted.variance(ranks), variance, atol=1e-12 * size**2)
+    drawn = fitted(draw.rvs(ranks, repeats=20_000, rng=0))
+    error = np.sqrt(variance / 20_000) + 1e-12 * size
     assert (np.abs(drawn.mean(axis=0) - mean) < 6 * error).all()
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
-def test_bad_input(estimator):
-    fitted = estimator.fit(Recall(k=10), n_items=N, n_samples=M)
-    with pytest.raises(ValueError, match=r"sampled_ranks\[1\] is 102; .* at most n_samples \+ 1"):
-        fitted([1, 102])
-    with pytest.raises(ValueError, match=r"sampled_ranks\[0\] is 0"):
-        fitted([0])
-    with pytest.raises(ValueError, match=r"ranks\[1\] is 3542; ranks must be at most n_items"):
-        fitted.bias([1, 3542])
-    with pytest.raises(ValueError, match="n_items is 1; n_items must be at least 2"):
-        estimator.fit(Recall(k=10), n_items=1, n_samples=M)
-    with pytest.raises(ValueError, match="n_samples is 0; n_samples must be at least 1"):
-        estimator.fit(Recall(k=10), n_items=N, n_samples=0)
-    with pytest.raises(ValueError, match="n_samples is 9; without replacement it must be at most"):
-        estimator.fit(Recall(k=10), n_items=9, n_samples=9, replacement=False)
+@every_estimator
+@both_kinds
+def test_moments_over_every_sample_and_every_way_to_break_ties(estimator, replacement):
+    n, m = 6, 3
+    draw = Draw(m, n_items=n, replacement=replacement)
+    tied = TiedRanks([1, 2, 3, 6, 1], [0, 3, 1, 0, 5], n)
+    each = [[enumerated_pmf(r, n, m, replacement) for r in row] for row in tied_places(tied)]
+    p = np.array([np.mean(rows, axis=0) for rows in each])
+    for metric in METRICS:
+        fitted = estimator.fit(metric, draw)
+        size = np.abs(fitted.values).max()
+        mean, variance = p @ fitted.values, variances(p, fitted.values)
+        np.testing.assert_allclose(fitted.expectation(tied), mean, atol=1e-13 * size)
+        np.testing.assert_allclose(fitted.bias(tied), mean - metric(tied), atol=1e-13 * size)
+        np.testing.assert_allclose(fitted.variance(tied), variance, atol=1e-13 * size**2)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+@every_estimator
 @pytest.mark.parametrize(
-    ("prior", "message"),
+    ("n", "m", "replacement"), [(700, 40, True), (700, 200, False), (700, 650, False)]
+)
+def test_long_ties_against_all_their_ranks(estimator, n, m, replacement):
+    draw, metric = Draw(m, n_items=n, replacement=replacement), NDCG(k=10)
+    tied = TiedRanks([1, 5, n // 2, n - 9], [n - 1, n // 2, n // 2, 9], n)
+    fitted, every = estimator.fit(metric, draw), draw.pmf(np.arange(1, n + 1))
+    p = np.array([every[np.array(places) - 1].mean(axis=0) for places in tied_places(tied)])
+    size = np.abs(fitted.values).max()
+    np.testing.assert_allclose(fitted.expectation(tied), p @ fitted.values, atol=1e-13 * size)
+    want = variances(p, fitted.values)
+    np.testing.assert_allclose(fitted.variance(tied), want, atol=1e-12 * size**2)
+
+
+def test_expectation_follows_how_the_ranks_were_really_sampled():
+    fitted = RankEstimate().fit(Recall(k=10), Draw(M, n_items=N))
+    ranks = np.array([5, 50])
+    real = Draw(M, n_items=[3000, 3600], replacement=False)
+    want = real.pmf(ranks) @ fitted.values
+    np.testing.assert_allclose(fitted.expectation(ranks, real), want)
+    np.testing.assert_allclose(fitted.bias(ranks, real), want - Recall(k=10)(ranks))
+    np.testing.assert_allclose(
+        fitted.variance(ranks, real), variances(real.pmf(ranks), fitted.values)
+    )
+    tied = TiedRanks(ranks, 0, [3000, 3600])
+    free = Draw(M, replacement=False)
+    np.testing.assert_allclose(fitted.expectation(tied, free), want)
+    with pytest.raises(ValueError, match=r"draw.n_samples is 29; it was fitted for 30"):
+        fitted.expectation(ranks, Draw(29, n_items=3000))
+
+
+# --- one table for each number of items
+
+
+SIZES = np.array([40, 500, 40, 77, 500])
+
+
+@every_estimator
+@both_kinds
+@given(data=st.data())
+@settings(max_examples=3)
+def test_each_instance_has_the_table_of_its_number_of_items(estimator, replacement, data):
+    """As if each were fitted alone, whatever is given: the last axis are the instances."""
+    metric = data.draw(st.sampled_from(METRICS))
+    draw = Draw(9, n_items=SIZES, replacement=replacement)
+    fitted = estimator.fit(metric, draw)
+    alone = [estimator.fit(metric, Draw(9, n_items=int(n), replacement=replacement)) for n in SIZES]
+    np.testing.assert_array_equal(fitted.values, [one.values for one in alone])
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    flat = rng.integers(1, SIZES + 1)
+    for ranks in (flat, rng.integers(1, SIZES + 1, (5, 5)), rng.integers(1, SIZES + 1, (2, 3, 5))):
+        for name in ("expectation", "bias", "variance"):
+            want = [getattr(one, name)(ranks[..., x]) for x, one in enumerate(alone)]
+            got = getattr(fitted, name)(ranks)
+            assert got.shape == ranks.shape
+            size = np.abs(fitted.values).max() ** 2
+            np.testing.assert_allclose(got, np.moveaxis(want, 0, -1), atol=1e-13 * size)
+        sampled = draw.rvs(ranks, rng=0)
+        want = [one(sampled[..., x]) for x, one in enumerate(alone)]
+        np.testing.assert_array_equal(fitted(sampled), np.moveaxis(want, 0, -1))
+    tied = TiedRanks(flat, rng.integers(0, SIZES - flat + 1), SIZES)
+    for name in ("expectation", "bias", "variance"):
+        want = [getattr(one, name)(tied[[x]])[0] for x, one in enumerate(alone)]
+        got = getattr(fitted, name)(tied)
+        np.testing.assert_allclose(got, want, atol=1e-12 * np.abs(fitted.values).max() ** 2)
+    few = TiedRanks([1, 3, 5, 1, 9], [9, 2, 0, 4, 1], 10)
+    want = [one(few[[x]])[0] for x, one in enumerate(alone)]
+    np.testing.assert_allclose(fitted(few), want, atol=1e-13 * np.abs(fitted.values).max())
+
+
+def test_instances_that_are_not_those_of_the_draw():
+    fitted = Uncorrected().fit(NDCG(), Draw(9, n_items=SIZES))
+    for given_ranks in ([1, 2], 3, [[1, 2], [3, 4]], np.ones((5, 2), int)):
+        for call in (fitted, fitted.expectation, fitted.bias, fitted.variance):
+            with pytest.raises(ValueError, match=r"ranks has shape|n_items has shape"):
+                call(given_ranks)
+    for several in (Ranks.from_lists([[1], [2, 3]]), TiedRanks([1], 0, 10)):
+        with pytest.raises(
+            ValueError, match=r"sampled_ranks has shape .*; its last axis must have"
+        ):
+            fitted(several)
+    with pytest.raises(ValueError, match=r"draw.n_items has shape \(2,\); it was fitted for shape"):
+        fitted.expectation([1, 2, 3, 4, 5], Draw(9, n_items=[50, 60]))
+    with pytest.raises(ValueError, match="n_items of the draw is one per instance; fit one number"):
+        fitted.terms(2)
+    assert fitted.terms(2, n_items=40).shape == (2, 10)
+    with pytest.raises(
+        ValueError, match=r"draw.n_items has shape \(1, 2\); a fit needs one number"
+    ):
+        Uncorrected().fit(NDCG(), Draw(9, n_items=[[40, 50]]))
+
+
+# --- estimators are values
+
+
+@every_estimator
+def test_estimators_are_values(estimator):
+    again = replace(estimator)
+    assert again == estimator
+    assert hash(again) == hash(estimator)
+    assert str(again) == str(estimator)
+    with pytest.raises(FrozenInstanceError):
+        estimator.gamma = 0.2
+    assert sum(estimator == other for other in ESTIMATORS) == 1
+
+
+def test_priors_are_part_of_the_value():
+    prior = np.array([0.5, 0.3, 0.2])
+    one, other = BiasVariance(0.1, prior), BiasVariance(0.1, prior.copy())
+    assert one == other != BiasVariance(0.1)
+    assert hash(one) == hash(other)
+    prior[:] = 0
+    assert one.prior.tolist() == [0.5, 0.3, 0.2]
+    with pytest.raises(ValueError, match="read-only"):
+        one.prior[0] = 1
+
+
+def test_fitted_tables_cannot_be_changed():
+    fitted = Uncorrected().fit(NDCG(), Draw(3, n_items=9))
+    with pytest.raises(ValueError, match="read-only"):
+        fitted.values[0] = 2
+    assert (fitted.metric, fitted.estimator, fitted.draw.n_items) == (NDCG(), Uncorrected(), 9)
+
+
+def test_an_estimator_that_is_not_frozen_works_too():
+    @dataclass
+    class Loose(Estimator):
+        size: float = 1.0
+
+        def solve(self, problem):
+            return self.size * problem.sampled_values()
+
+    fitted = Loose(2.0).fit(Recall(k=1), Draw(3, n_items=9))
+    assert fitted([1, 2]).tolist() == [2, 0]
+
+
+def test_an_estimator_without_its_method_is_none():
+    @dataclass(frozen=True, eq=False)
+    class Half(Estimator):
+        pass
+
+    with pytest.raises(TypeError, match="solve"):
+        Half()
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, "abc", 1.0, np.ones(3), np.ones((2, 4)), [1, 2, 3, np.nan]]
+)
+def test_what_an_estimator_of_ones_own_returns_is_checked(wrong):
+    @dataclass(frozen=True, eq=False)
+    class Wrong(Estimator):
+        def solve(self, problem):
+            return wrong
+
+    with pytest.raises(ValueError, match=r"Wrong\(\).solve\(problem\) .* one number for each"):
+        Wrong().fit(Recall(k=1), Draw(3, n_items=9))
+
+
+# --- wrong input
+
+
+@every_estimator
+def test_bad_sampled_and_exact_ranks(estimator):
+    fitted = estimator.fit(Recall(k=10), Draw(M, n_items=N))
+    with pytest.raises(
+        ValueError, match=r"sampled_ranks\[1\] is 32; .* at most n_samples \+ 1, 31"
+    ):
+        fitted([1, 32])
+    with pytest.raises(ValueError, match=r"sampled_ranks\[0\] is 0; .* at least 1"):
+        fitted([0])
+    with pytest.raises(ValueError, match="sampled_ranks is a masked array"):
+        fitted(np.ma.masked_equal([1, 2], 2))
+    with pytest.raises(
+        ValueError, match=r"sampled_ranks.n_items\[0\] is 30; .* n_samples \+ 1, 31"
+    ):
+        fitted(TiedRanks([1], 0, 30))
+    with pytest.raises(ValueError, match="sampled_ranks holds 2 items of user 0; break ties first"):
+        fitted(TiedRanks([1, 2], 0, 31, users=[0, 0]))
+    for call in (fitted.expectation, fitted.bias, fitted.variance):
+        with pytest.raises(ValueError, match=r"ranks\[1\] is 501; ranks must be at most n_items"):
+            call([1, 501])
+        with pytest.raises(ValueError, match="n_items is 500 for instance 0, but ranks knows"):
+            call(TiedRanks([1], 0, 400))
+        with pytest.raises(ValueError, match="draw is 30; draw must be a Draw"):
+            call([1], 30)
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("metric", "draw", "message"),
     [
-        ([0.5, 0.5, 0.5], "prior sums to 1.5; it must sum to 1"),
-        ([0.5, 0.7, -0.2], r"prior\[2\] is -0.2; prior must be 0 or above"),
-        ([0.5, np.nan, 0.5], r"prior\[1\] is nan"),
-        ([0.5, 0.5], r"prior has shape \(2,\); it must have one entry per rank, \(3,\)"),
-        (["1", "0", "0"], "prior has dtype <U1; it must be one array of numbers"),
-        ([[1], [0, 0]], "prior is ragged"),
+        ("Recall", Draw(M, n_items=N), "metric is 'Recall'; metric must be a Metric, such as"),
+        (
+            Recall,
+            Draw(M, n_items=N),
+            r"metric is .*; metric must be a Metric; call the class, as in",
+        ),
+        (None, Draw(M, n_items=N), "metric is None; metric must be a Metric"),
+        ([Recall(k=1)], Draw(M, n_items=N), r"metric is \[.*; metric must be a Metric"),
+        (Draw(M, n_items=N), Recall(k=1), r"metric is Draw\(.*; metric must be a Metric"),
+        (Recall(k=1), Draw, r"draw is .*; draw must be a Draw; call the class"),
+        (Recall(k=1), 100, "draw is 100; draw must be a Draw, such as"),
+        (Recall(k=1), None, "draw is None; draw must be a Draw"),
+        (Recall(k=1), Draw(M), "draw.n_items is None; a fit needs the number of items: Draw"),
     ],
 )
-def test_bad_prior(estimator, prior, message):
+def test_bad_fits(estimator, metric, draw, message):
     with pytest.raises(ValueError, match=message):
-        estimator.fit(Recall(k=1), n_items=3, n_samples=2, prior=prior)
+        estimator.fit(metric, draw)
 
 
-@pytest.mark.parametrize("estimator", [BiasVariance(0.1), LeastSquares()], ids=str)
-def test_prior_that_makes_a_sampled_rank_impossible(estimator):
-    with pytest.raises(ValueError, match="no rank that the prior allows leads to sampled rank 2"):
-        estimator.fit(Recall(k=1), n_items=3, n_samples=2, prior=[1, 0, 0])
+def test_bad_terms():
+    fitted = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20))
+    with pytest.raises(ValueError, match="n_relevant is 0; n_relevant must be at least 1"):
+        fitted.terms(0)
+    with pytest.raises(ValueError, match=r"n_relevant is 2.5; n_relevant must be whole"):
+        fitted.terms(2.5)
+    with pytest.raises(ValueError, match="n_relevant is 20; of 20 items, one or more must be irr"):
+        fitted.terms(20)
+    without = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20, replacement=False))
+    with pytest.raises(ValueError, match="n_relevant is 11; of 20 items, 10 or more must be irr"):
+        without.terms(11)
+    assert without.terms(10).shape == (10, 11)
+    believed = BiasVariance(0.1, np.full(20, 0.05)).fit(Recall(k=2), Draw(10, n_items=20))
+    assert believed.terms(1).shape == (1, 11)
+    for call in (lambda: believed.terms(2), lambda: believed.bias(Ranks.from_lists([[1, 2]]))):
+        with pytest.raises(
+            ValueError, match="n_relevant is 2; the estimator's prior is for 1 rele"
+        ):
+            call()
 
 
-def test_bad_parameters():
-    with pytest.raises(ValueError, match="divisor is 'n'; divisor must be one of m, m\\+1"):
-        RankEstimate(divisor="n")
-    with pytest.raises(ValueError, match="interpolation is 'cubic'; interpolation must be one of"):
-        RankEstimate(interpolation="cubic")
-    with pytest.raises(ValueError, match=r"gamma is -0\.1; gamma must be positive or 0"):
-        BiasVariance(gamma=-0.1)
-    with pytest.raises(ValueError, match=r"gamma is 1\.5; gamma must be at most 1"):
-        BiasVariance(gamma=1.5)
-    with pytest.raises(ValueError, match="gamma is 'small'; gamma must be a number"):
-        BiasVariance(gamma="small")
-    with pytest.raises(ValueError, match="non_negative is 1; non_negative must be True or False"):
-        ConstrainedLeastSquares(non_negative=1)
+@pytest.mark.parametrize(
+    "estimator",
+    [LeastSquares(), ConstrainedLeastSquares(), BiasVariance(0.1), Clipped(0.1)],
+    ids=str,
+)
+@pytest.mark.parametrize("metric", [AveragePrecision(), NDCG()], ids=str)
+def test_less_bias_than_uncorrected(estimator, metric):
+    draw, ranks = Draw(M, n_items=N), np.arange(1, N + 1)
+    plain = Uncorrected().fit(metric, draw).bias(ranks)
+    assert (estimator.fit(metric, draw).bias(ranks) ** 2).sum() < (plain**2).sum() / 10

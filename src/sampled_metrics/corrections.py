@@ -25,6 +25,7 @@ from sampled_metrics._checks import (
     as_kind,
     read_only,
     refuse,
+    shown,
 )
 from sampled_metrics._distribution import chain_probabilities
 from sampled_metrics._terms import by_count, relevance_weights
@@ -74,7 +75,7 @@ class CorrectedMetric:
             return table
         n, which = np.unique(self._sizes, return_inverse=True)
         tables = np.stack([self._terms(1, int(size))[0] for size in n])
-        return tables[which.reshape(self._sizes.shape)]
+        return tables[which]
 
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
@@ -139,7 +140,13 @@ class CorrectedMetric:
             table = np.zeros((q, m + 1))
             for j in range(1, q + 1 if k is None else min(q, k) + 1):
                 problem = Problem(self.metric, n, m, self.draw.replacement, prior, j, q)
-                table[j - 1] = self.estimator.solve(problem)
+                solved = np.asarray(self.estimator.solve(problem))
+                if solved.shape != (m + 1,) or not np.isfinite(solved).all():
+                    raise ValueError(
+                        f"{self.estimator}.solve(problem) is {shown(solved)}; it must be one "
+                        f"number for each of the {m + 1} sampled ranks"
+                    )
+                table[j - 1] = solved
             self._tables[q, n_items] = read_only(table)
         return self._tables[q, n_items]
 
@@ -174,6 +181,7 @@ class CorrectedMetric:
                 refuse(
                     "sampled_ranks.n_items", sampled_ranks.n_items, bad, f"n_samples + 1, {m + 1}"
                 )
+            self._items_each("sampled_ranks", (len(sampled_ranks),))
             first = sampled_ranks.best - 1
             sums = np.pad(
                 np.cumsum(self.values, axis=-1), [(0, 0)] * (self.values.ndim - 1) + [(1, 0)]
@@ -182,6 +190,7 @@ class CorrectedMetric:
             of_all: FloatArray = _look_up(sums, last) - _look_up(sums, first)
             return of_all / (sampled_ranks.n_tied + 1)
         ranks = as_integers("sampled_ranks", sampled_ranks, 1, m + 1, f"n_samples + 1, {m + 1}")
+        self._items_each("sampled_ranks", ranks.shape)
         return _look_up(self.values, ranks - 1)
 
     def _of_several(self, sampled_ranks: Ranks) -> FloatArray:
@@ -191,16 +200,23 @@ class CorrectedMetric:
             refuse("sampled_ranks.values", sampled_ranks.values, bad, "at most n_samples + q")
         weight = relevance_weights(self.metric, sampled_ranks)
         estimate = np.full(len(sampled_ranks), np.nan)
-        for q, n, x, at in by_count(sampled_ranks, self._items_each(len(sampled_ranks))):
+        n_items = self._items_each("sampled_ranks", (len(sampled_ranks),))
+        for q, n, x, at in by_count(sampled_ranks, n_items):
             estimate[x] = (weight[at] * self._terms(q, n)[np.arange(q), above[at]]).sum(axis=1)
         return estimate
 
-    def _items_each(self, length: int) -> IntArray:
-        """Return the number of items for which each instance's table was fitted."""
+    def _items_each(self, name: str, shape: tuple[int, ...]) -> IntArray:
+        """Return the number of items for which each instance's table was fitted.
+
+        Instances are the last axis of an array of this shape.
+        """
         n = self._sizes
-        if n.ndim and n.shape != (length,):
-            raise ValueError(f"the draw is for {n.size} instances; there are {length}")
-        return np.broadcast_to(n, (length,))
+        if n.ndim and n.shape != shape[-1:]:
+            raise ValueError(
+                f"{name} has shape {shape}; its last axis must have one entry per instance of the "
+                f"draw, {len(n)}"
+            )
+        return np.broadcast_to(n, shape[-1:])
 
     def expectation(
         self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
@@ -237,7 +253,7 @@ class CorrectedMetric:
             if self._sizes.ndim == 0:
                 n = self._one_number()
                 return expect_terms(real, ranks, self.metric, lambda q, _: self._terms(q, n))
-            self._items_each(len(ranks))
+            self._items_each("ranks", (len(ranks),))
             return expect_terms(real, ranks, self.metric, self._terms, by_items=True)
         return self._expect(ranks, real, lambda table: table)
 
@@ -310,7 +326,8 @@ class CorrectedMetric:
         m, n = draw.n_samples, draw.items_of(ranks)
         above, weight = ranks.values - ranks.order, relevance_weights(self.metric, ranks)
         variance = np.full(len(ranks), np.nan)
-        for q, fitted, x, at in by_count(ranks, self._items_each(len(ranks))):
+        fitted_for = self._items_each("ranks", (len(ranks),))
+        for q, fitted, x, at in by_count(ranks, fitted_for):
             terms = self._terms(q, fitted)
             for block in blocks(len(x), (m + 1) ** 2):
                 passed = np.pad(above[at[block]], ((0, 0), (1, 0)))  # column j: above the j-th
@@ -335,6 +352,9 @@ class CorrectedMetric:
             raise ValueError(
                 f"draw.n_samples is {draw.n_samples}; it was fitted for {self.draw.n_samples}"
             )
+        fitted, real = (np.asarray(n).shape for n in (self.draw.n_items, draw.n_items))
+        if fitted and real and fitted != real:
+            raise ValueError(f"draw.n_items has shape {real}; it was fitted for shape {fitted}")
         return draw
 
     def _expect(
@@ -346,15 +366,16 @@ class CorrectedMetric:
         """Return expectations of what `columns` makes of each table, one or several."""
         if self._sizes.ndim == 0:
             return draw.expect_values(ranks, columns(self.values))
-        flat: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
-        fitted = self._items_each(len(flat))
-        sizes = np.unique(fitted)
-        found = []
-        for n in sizes:
+        given: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
+        shape = (len(ranks),) if isinstance(ranks, TiedRanks) else given.shape
+        fitted = self._items_each("ranks", shape)
+        found = np.empty(shape + columns(np.zeros(draw.n_samples + 1)).shape[1:])
+        for n in np.unique(fitted):
             x = np.flatnonzero(fitted == n)
-            found.append(draw.take(x).expect_values(flat[x], columns(self._terms(1, int(n))[0])))
-        order = np.argsort(np.concatenate([np.flatnonzero(fitted == n) for n in sizes]))
-        return np.concatenate(found)[order]
+            some = given[x] if isinstance(ranks, TiedRanks) else given[..., x]
+            each = draw.take(x).expect_values(some, columns(self._terms(1, int(n))[0]))
+            found[(slice(None),) * (len(shape) - 1) + (x,)] = each
+        return found
 
 
 def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
@@ -363,10 +384,5 @@ def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     if tables.ndim == 1:
         each = tables[place]
         return each
-    if place.shape[-1:] != tables.shape[:1] or tables.ndim != 2:
-        raise ValueError(
-            f"sampled_ranks has shape {place.shape}; its last axis must have one entry per "
-            f"instance of the draw, {tables.shape[0]}"
-        )
     each = tables[np.arange(len(tables)), place]
     return each

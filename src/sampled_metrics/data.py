@@ -286,6 +286,7 @@ def read_split(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     train, test = Path(folder, "train.tsv"), Path(folder, "test.tsv")

@@ -79,6 +79,10 @@ class Estimator(ABC):
                 "draw.n_items is None; a fit needs the number of items: "
                 f"Draw({draw.n_samples}, n_items=...)"
             )
+        if (shape := np.shape(np.asarray(draw.n_items)))[1:]:
+            raise ValueError(
+                f"draw.n_items has shape {shape}; a fit needs one number, or one per instance"
+            )
         return CorrectedMetric(metric, draw, self)
 
     @abstractmethod
