@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -42,6 +44,9 @@ def as_array(name: str, values: object) -> NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} is ragged; {name} must be one rectangular array") from error
+    except Exception as error:  # each kind of array has its own
+        what = f"{name} is of type {type(values).__name__}"
+        raise ValueError(f"{what}; it cannot be made an array: {error}") from error
 
 
 def as_integers(
@@ -60,6 +65,7 @@ def as_integers(
             fractional = ~(np.isfinite(array) & (array == np.floor(array)))
         if fractional.any():
             refuse(name, array, fractional, "whole")
+        array = array.astype(np.float64)  # a smaller type cannot be compared with the largest
     elif array.dtype.kind not in "iu":
         what = shown(values) if array.dtype.kind == "O" else f"of type {array.dtype}"
         raise ValueError(f"{name} is {what}; {name} must be whole numbers")
@@ -98,7 +104,7 @@ def as_generator(rng: RNG) -> np.random.Generator:
         return rng
     if rng is None or isinstance(rng, np.random.SeedSequence):
         return np.random.default_rng(rng)
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+    if is_real(rng) and isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(int(rng))
     raise ValueError(
         f"rng is {shown(rng)}; rng must be None, an integer of 0 or above, a SeedSequence "
@@ -113,11 +119,25 @@ def as_flag(name: str, value: object) -> bool:
     return bool(value)
 
 
+def is_real(value: object) -> bool:
+    """Tell whether a value is one real number; NumPy's spans of time are integers to Python."""
+    kinds = int | float | np.integer | np.floating
+    return isinstance(value, kinds) and not isinstance(value, bool | np.timedelta64)
+
+
+def as_real(name: str, value: Any) -> float:
+    """Return `value` as a float, NaN and infinity too, or say why it is no number."""
+    if not is_real(value):
+        raise ValueError(f"{name} is {shown(value)}; {name} must be a number")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} is {shown(value)}; {name} is too large") from error
+
+
 def as_number(name: str, value: object, zero: bool = False) -> float:
     """Return `value` as a float, or say why it is not a positive number (or `zero`)."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise ValueError(f"{name} is {shown(value)}; {name} must be a number")
-    number = float(value)
+    number = as_real(name, value)
     if not (0 < number < np.inf or (zero and number == 0)):
         raise ValueError(f"{name} is {value}; {name} must be positive{' or 0' if zero else ''}")
     return number
@@ -166,24 +186,41 @@ def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
     return value
 
 
+def entries(name: str, values: Any, example: str, one: type[Any] = str) -> list[Any]:
+    """Return what a collection holds, or say that it is none; `one` is what it may hold."""
+    if (
+        isinstance(values, str | bytes | Mapping | one)
+        or not isinstance(values, Iterable)
+        or getattr(values, "ndim", 1) == 0
+    ):
+        raise ValueError(f"{name} is {shown(values)}; {name} must be a list, such as {example}")
+    return list(values)
+
+
 def as_list(name: str, values: Any, kind: type[Any], example: str) -> list[Any]:
     """Return a list of instances of a class, not empty; `example` shows one of them."""
-    if isinstance(values, str | Mapping | kind) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} is {shown(values)}; {name} must be a list, such as [{example}]")
-    given = list(values)
+    given = entries(name, values, f"[{example}]", kind)
     if not given:
         raise ValueError(f"{name} is empty; {name} must be a list, such as [{example}]")
     return [as_kind(f"{name}[{i}]", value, kind, example) for i, value in enumerate(given)]
 
 
+def as_path(name: str, value: object, what: str = "file") -> Path:
+    """Return the path of a file or folder, which need not exist."""
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value):
+        raise ValueError(f"{name} is {shown(value)}; {name} must be the path of a {what}")
+    return Path(value)
+
+
 def as_named(name: str, values: object, example: str) -> dict[str, Any]:
     """Return a dict by name, not empty; `example` shows one."""
-    if not isinstance(values, Mapping) or not values:
+    named = dict(values) if isinstance(values, Mapping) else {}
+    if not named:
         raise ValueError(f"{name} is {shown(values)}; {name} must be a dict, such as {example}")
-    for key in values:
+    for key in named:
         if not isinstance(key, str):
             raise ValueError(f"{name} has the key {shown(key)}; its keys must be names")
-    return dict(values)
+    return named
 
 
 def index_of(value: object) -> Any:

@@ -42,7 +42,7 @@ def as_ids(name: str, values: ArrayLike, low: int = 0, high: int = LARGEST_ID) -
     """Return ids as an array of int64 if they are numbers, as one of objects if they are not."""
     try:
         array = np.asarray(values)
-    except ValueError:  # ragged, which as_integers explains
+    except Exception:  # as_integers explains it
         array = np.empty(0)
     if array.dtype.kind in "biuf" or array.size == 0 or np.ma.isMaskedArray(values):
         array = as_integers(name, values, low, high, "2**31 - 1" if high == LARGEST_ID else "2**53")
@@ -63,7 +63,7 @@ def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]
     except TypeError as error:
         raise ValueError(f"{' and '.join(columns)} must hold ids: {error}") from error
     if names.dtype.kind == "O":
-        wrong = [isinstance(name, Number) for name in names]
+        wrong = [isinstance(name, Number | np.bool_) for name in names]
         for at in np.flatnonzero(np.append(wrong, True)[codes])[:1]:  # a missing one has code -1
             starts = np.cumsum([0, *map(len, columns.values())])
             column = int(np.searchsorted(starts, at, side="right")) - 1
@@ -77,7 +77,10 @@ def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]
 def count_ids(argument: str, size: int | None, columns: list[IntArray], where: str) -> int:
     """Return the number of users or items, and refuse integers that leave a gap."""
     if size is not None:
-        return as_integer(argument, size)
+        n = as_integer(argument, size)
+        if n > LARGEST_ID + 1:
+            raise ValueError(f"{argument} is {size}; {argument} must be at most 2**31")
+        return n
     n_events = sum(map(len, columns))
     if n_events == 0:
         raise ValueError(f"{where} are empty; give {argument}, or at least one event")

@@ -56,7 +56,7 @@ def nodes_of(group: Group, metric: Metric, draw: Draw, band: float, n_groups: in
 def _nodes(n: int, m: int, cut: int | None, band: float, most: int) -> IntArray:
     """Choose ranks: all, or so many that interpolation costs a few hundredths of the band."""
     if band > 0:
-        most = min(most, int(np.sqrt(100 * m / band)))
+        most = int(min(most, np.sqrt(100 * m) / np.sqrt(band)))  # also for the least of bands
     if n <= max(most, HEAD):
         return np.arange(1, n + 1)
     # Equal steps in units of the sampled rank's standard deviation; and at the top, where the

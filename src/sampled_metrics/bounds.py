@@ -324,7 +324,8 @@ def _solve(
     if not (lows and highs) or min(lows) > max(highs) + 10 * SLACK:
         raise ValueError(
             f"no {shape + ' ' if shape else ''}distribution of the ranks 1, ..., {groups[-1].most} "
-            "explains the sampled ranks; check the draw's n_items and replacement, or assume less"
+            "explains the sampled ranks; check the draw's n_items and replacement, or assume less: "
+            f"shape is {shape!r}, max_share is {max_share}"
         )
     least, largest = min(end.extent[0] for end in fewest), max(end.extent[1] for end in most)
     return Bounds(

@@ -7,10 +7,10 @@ these three move it, follows from exact ranks without a simulation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import ceil, inf, nan, sqrt
+from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from sampled_metrics._checks import (
     as_integer,
     as_integers,
     as_kind,
+    as_number,
+    as_real,
     same_index,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
@@ -32,7 +34,7 @@ from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks
+from sampled_metrics.ties import TiedRanks, check_ranks
 
 __all__ = ["Comparison", "compare"]
 
@@ -76,6 +78,16 @@ class Comparison:
     variance_users: float
     variance_ties: float
     variance_sampling: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_users", as_integer("n_users", self.n_users))
+        for name in ("exact_difference", "difference"):
+            value = as_real(name, getattr(self, name))
+            if not isfinite(value):
+                raise ValueError(f"{name} is {value}; {name} must be finite")
+            object.__setattr__(self, name, value)
+        for name in ("variance_users", "variance_ties", "variance_sampling"):
+            object.__setattr__(self, name, as_number(name, getattr(self, name), zero=True))
 
     @property
     def standard_error(self) -> float:
@@ -206,7 +218,7 @@ class Comparison:
         Raises
         ------
         ValueError
-            If either is below 1.
+            If either is no whole number of at least 1.
         """
         users = self.n_users if n_users is None else as_integer("n_users", n_users)
         factor, times = self.n_users / users, as_integer("repeats", repeats)
@@ -311,12 +323,18 @@ def comparisons_of(
     estimators: Mapping[str, Estimator],
     fit: Fit,
     n_items: ArrayLike | None,
+    called: Callable[[str], str] = str,
 ) -> Iterator[tuple[str, str, str, str, int | None, Comparison]]:
-    """Yield the names of pair, metric and estimator, the number of samples, the comparison."""
+    """Yield the names of pair, metric and estimator, the number of samples, the comparison.
+
+    `called` tells how an error names a recommender.
+    """
     cells = cells_of(metrics, estimators)
-    _check_same_users(recommenders)
+    _check_same_users({called(name): ranks for name, ranks in recommenders.items()})
     for draw in draws:
         n = n_items if draw is None else draw.n_items
+        for name, ranks in recommenders.items():
+            check_ranks(called(name), ranks, n)
         exact = {name: exact_moments(ranks, metrics, n) for name, ranks in recommenders.items()}
         columns = [(i, "exact") for i in range(len(metrics))]
         moments = exact

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._checks import (
     LARGEST,
     IntArray,
+    as_array,
     as_integers,
+    as_path,
     read_only,
     same_index,
 )
@@ -171,8 +172,13 @@ def as_events(train: sparse.csr_array) -> sparse.csr_array:
     """Return a copy of the training events in canonical form, or say which is not a one."""
     from scipy import sparse
 
-    if not sparse.issparse(train) or train.ndim != 2:
-        raise ValueError(f"train is a {type(train).__name__}; train must be a sparse matrix")
+    if not sparse.issparse(train) or train.ndim != 2 or train.dtype.kind not in "biuf":
+        kind = f" of {train.dtype}" if sparse.issparse(train) else ""
+        raise ValueError(
+            f"train is a {type(train).__name__}{kind}; train must be a sparse matrix of numbers"
+        )
+    if 0 in train.shape:
+        raise ValueError(f"train has shape {train.shape}; it must have a user and an item or more")
     events = sparse.csr_array(train).astype(np.float64)
     events.sum_duplicates()
     for at in np.flatnonzero(events.data != 1)[:1]:
@@ -223,7 +229,7 @@ def _check_pairs(part: str, users: IntArray, items: IntArray, n_users: int, n_it
 def _as_names(argument: str, names: NDArray[Any] | None, size: int) -> NDArray[Any] | None:
     if names is None:
         return None
-    array = np.array(names)
+    array = as_array(argument, names).copy()
     if array.shape != (size,):
         raise ValueError(
             f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
@@ -272,12 +278,15 @@ def read_split(
 
     Raises
     ------
+    OSError
+        If a file cannot be opened.
     ValueError
         If a file is empty or damaged; if a line has the wrong number of columns, no id where one
         should be, an id out of range, or a pair seen before; or if ids leave a gap.
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     train, test = Path(folder, "train.tsv"), Path(folder, "test.tsv")
@@ -285,13 +294,8 @@ def read_split(
     ...     read_split(train, test).n_candidates
     array([1, 2])
     """
-    for name, path in (("train_path", train_path), ("test_path", test_path)):
-        if not isinstance(path, str | os.PathLike):
-            raise ValueError(f"{name} is {path!r}; {name} must be the path of a file")
-    train, test = (
-        read_integers(path, open_lines(Path(path)), 2, more=True)
-        for path in (train_path, test_path)
-    )
+    files = as_path("train_path", train_path), as_path("test_path", test_path)
+    train, test = (read_integers(file, open_lines(file), 2, more=True) for file in files)
     where = f"{train_path} and {test_path}"
     shape = (
         count_ids("n_users", n_users, [train[0], test[0]], where),
@@ -381,7 +385,7 @@ def _columns(events: Any) -> dict[str, Any]:
 def _times(values: ArrayLike) -> NDArray[Any]:
     """Return timestamps as a flat array that can be sorted."""
     name = "events['timestamp']"
-    time = np.asarray(values)
+    time = np.asarray(values) if np.ma.isMaskedArray(values) else as_array(name, values)
     if (
         np.ma.isMaskedArray(values)
         or time.ndim != 1

@@ -16,6 +16,7 @@ from sampled_metrics._checks import (
     as_choice,
     as_flag,
     as_integer,
+    as_kind,
     as_number,
 )
 from sampled_metrics.estimator import Estimator, as_prior
@@ -126,9 +127,10 @@ class BiasVariance(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, gamma: float, prior: ArrayLike | None = None) -> None:
-        if as_number("gamma", gamma, zero=True) > 1:
+        weight = as_number("gamma", gamma, zero=True)
+        if weight > 1:
             raise ValueError(f"gamma is {gamma}; gamma must be at most 1")
-        object.__setattr__(self, "gamma", gamma)
+        object.__setattr__(self, "gamma", weight)
         object.__setattr__(self, "prior", as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
@@ -328,7 +330,7 @@ class MappedCutoff(Estimator):
 
     def __post_init__(self) -> None:
         as_choice("mapping", self.mapping, ("linear", "bound", "beta"))
-        as_number("a", self.a)
+        object.__setattr__(self, "a", as_number("a", self.a))
 
     def cutoffs(self, draw: Draw) -> FloatArray:
         """Compute the exact cutoff f(k) of each sampled one.
@@ -348,6 +350,7 @@ class MappedCutoff(Estimator):
         ValueError
             If the draw has not one number of items.
         """
+        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
         return self._cutoffs(as_integer("draw.n_items", draw.n_items, low=2), draw.n_samples)
 
     def _cutoffs(self, n: int, m: int) -> FloatArray:

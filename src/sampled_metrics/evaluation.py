@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sampled_metrics._checks import (
     RNG,
     FloatArray,
+    as_flag,
     as_generator,
     as_integer,
     as_integers,
@@ -24,7 +25,7 @@ from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks
+from sampled_metrics.ties import TiedRanks, check_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,7 @@ def exact_evaluation(
 
     rows = [
         (name, str(metric), metric.mean(ranks, n_items))
-        for name, ranks in as_recommenders(recommenders).items()
+        for name, ranks in as_recommenders(recommenders, n_items).items()
         for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")
     ]
     return pd.DataFrame(rows, columns=["recommender", "metric", "value"])
@@ -130,7 +131,7 @@ def expected_evaluation(
     tables = _tables(metrics, draw, estimators, fit, progress)
     rows = [
         (name, str(cell.metric), cell.label, value)
-        for name, ranks in as_recommenders(recommenders).items()
+        for name, ranks in as_recommenders(recommenders, draw.n_items).items()
         for cell, value in zip(tables.cells, _means(ranks, tables), strict=True)
     ]
     return _frame(rows, ["recommender", "metric", "estimator", "value"])
@@ -188,7 +189,7 @@ def sampled_evaluation(
     tables = _tables(metrics, draw, estimators, fit, progress)
     generator, n_runs = as_generator(rng), as_integer("repeats", repeats)
     rows = []
-    for name, ranks in as_recommenders(recommenders).items():
+    for name, ranks in as_recommenders(recommenders, draw.n_items).items():
         values = _runs(ranks, tables, n_runs, generator, name)
         for cell, column in zip(tables.cells, values.T, strict=True):
             metric = str(cell.metric)
@@ -196,11 +197,12 @@ def sampled_evaluation(
     return _frame(rows, ["recommender", "metric", "estimator", "run", "value"])
 
 
-def as_recommenders(recommenders: Mapping[str, Given]) -> dict[str, Any]:
+def as_recommenders(recommenders: Mapping[str, Given], n_items: ArrayLike | None) -> dict[str, Any]:
     """Return ranks by name; refuse to average over nothing."""
     example = '{"mine": exact_ranks(model, split)}'
     named: dict[str, Any] = as_named("recommenders", recommenders, example)
     for name, given in named.items():
+        check_ranks(f"recommenders[{name!r}]", given, n_items)
         if not isinstance(given, Ranks | TiedRanks):
             named[name] = as_integers(f"recommenders[{name!r}]", given).ravel()
         if not len(named[name]):
@@ -216,7 +218,7 @@ def _tables(
     """Check what all evaluations by sampling are given."""
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     as_kind("draw", draw, Draw, "Draw(n_samples=100)")
-    return Tables(cells_of(listed, estimators), draw, fit, progress)
+    return Tables(cells_of(listed, estimators), draw, fit, as_flag("progress", progress))
 
 
 def _means(ranks: Any, tables: Tables) -> FloatArray:

@@ -24,6 +24,7 @@ __all__ = ["ranks_from_recommendations"]
 SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
 LARGEST_ITEM = 2**63 - 1
+NO_NUMBER = bool | np.timedelta64
 PLAIN = {list, tuple, set, frozenset, dict}  # rows that need no closer look
 
 brief = Repr()  # of what is wrong, for an error
@@ -250,8 +251,8 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatAr
     if graded != {True}:
         return relevant, None
     gains = list(chain.from_iterable(row.values() for row in rows))
-    if not all(issubclass(kind, Real | np.bool_) for kind in set(map(type, gains))):
-        i = next(i for i, gain in enumerate(gains) if not isinstance(gain, Real | np.bool_))
+    if wrong := {kind for kind in set(map(type, gains)) if not _is_gain(kind)}:
+        i = next(i for i, gain in enumerate(gains) if type(gain) in wrong)
         relevant.refuse(i, f" with gain {brief.repr(gains[i])}; a gain must be a number")
     return _positive(relevant, np.array(gains, dtype=np.float64))
 
@@ -334,10 +335,15 @@ def _as_array(lists: _Lists) -> NDArray[Any]:
     lists.refuse(i, problem)
 
 
+def _is_gain(kind: type) -> bool:
+    return issubclass(kind, Real | np.bool_) and not issubclass(kind, np.timedelta64)
+
+
 def _kind(kind: type) -> str | None:
     if issubclass(kind, str):
         return "string"
-    return "integer" if issubclass(kind, Integral) and not issubclass(kind, bool) else None
+    # NumPy's spans of time are integers to Python.
+    return "integer" if issubclass(kind, Integral) and not issubclass(kind, NO_NUMBER) else None
 
 
 def _find(predicted: _Lists, relevant: _Lists) -> tuple[IntArray, IntArray]:

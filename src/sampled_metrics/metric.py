@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._checks import FloatArray, IntArray, as_choice, as_integer, shown
+from sampled_metrics._checks import FloatArray, IntArray, as_choice, as_integer, as_real
 from sampled_metrics.ranks import Ranks, as_rows, known_items
 from sampled_metrics.ties import TiedRanks, one_instance_each
 
@@ -251,10 +251,9 @@ class Metric(ABC):
         >>> Recall(k=1).mean(users), Recall(k=1).mean(users, empty=0)
         (1.0, 0.5)
         """
-        if isinstance(empty, bool) or not isinstance(empty, int | float | np.integer | np.floating):
-            raise ValueError(f"empty is {shown(empty)}; empty must be a number")
+        of_empty = as_real("empty", empty)
         values = self(ranks, n_items)
-        values = np.where(np.isnan(values), empty, values)
+        values = np.where(np.isnan(values), of_empty, values)
         counted = values[~np.isnan(values)]
         return float(counted.mean()) if counted.size else float("nan")
 

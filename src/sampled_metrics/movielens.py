@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sampled_metrics._checks import as_choice, as_flag
+from sampled_metrics._checks import as_choice, as_flag, as_path, shown
 from sampled_metrics._files import open_lines, read_integers
 from sampled_metrics.data import Split, leave_last_out, read_split
 
@@ -54,6 +54,8 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Raises
     ------
+    OSError
+        If the file cannot be opened.
     ValueError
         If the file is empty or damaged, or a line has not four whole numbers or repeats a pair.
 
@@ -69,7 +71,7 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    file = Path(path)
+    file = as_path("path", path)
     lines = _unzipped_lines(file) if file.suffix == ".zip" else open_lines(file)
     numbers = read_integers(path, (line.replace("::", "\t") for line in lines), 4)
     columns = ("user", "item", "rating", "timestamp")
@@ -140,9 +142,11 @@ def load_movielens_1m(
     """
     as_choice("source", source, tuple(SOURCES))
     progress = as_flag("progress", progress)
+    if base_url is not None and not isinstance(base_url, str):
+        raise ValueError(f"base_url is {shown(base_url)}; base_url must be an address")
     local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
     if local is not None:
-        paths = _find(source, Path(local).expanduser())
+        paths = _find(source, as_path("folder", local, "folder").expanduser())
     else:
         paths = [_download(source, name, base_url, progress) for name in SOURCES[source][1]]
     if source == "ncf":

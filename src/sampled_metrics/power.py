@@ -11,8 +11,8 @@ from sampled_metrics._checks import (
     as_kind,
     as_list,
     as_named,
+    entries,
     same_index,
-    shown,
 )
 from sampled_metrics._fits import Fit
 from sampled_metrics.comparison import Given, as_ranks_of_users, comparisons_of
@@ -82,18 +82,19 @@ def power_analysis(
     named = as_named("recommenders", recommenders, '{"A": ranks_of_a, "B": ranks_of_b}')
     if len(named) < 2:
         raise ValueError(f"recommenders has the one name {[*named]}; it must have two or more")
-    same_index(**{f"recommenders[{name!r}]": given for name, given in named.items()})
-    ranks = {
-        name: as_ranks_of_users(f"recommenders[{name!r}]", given) for name, given in named.items()
-    }
+    called = "recommenders[{!r}]".format
+    same_index(**{called(name): given for name, given in named.items()})
+    ranks = {name: as_ranks_of_users(called(name), given) for name, given in named.items()}
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     made = _as_draws(draws)
-    sizes = [None] if n_users is None else [as_integer("n_users", size) for size in n_users]
+    sizes: list[int | None] = [None]
+    if n_users is not None:
+        sizes = [as_integer("n_users", size) for size in entries("n_users", n_users, "[1000]")]
     if not sizes:
         raise ValueError("n_users is empty; leave it out, or give numbers of users, as in [1000]")
     rows: list[dict[str, Any]] = []
     names = "first", "second", "metric", "estimator", "n_samples"
-    for *cell, found in comparisons_of(ranks, listed, made, estimators, fit, None):
+    for *cell, found in comparisons_of(ranks, listed, made, estimators, fit, None, called):
         for size in sizes:
             one = found.at(n_users=size)
             rows.append(dict(zip(names, cell, strict=True)) | asdict(one))
@@ -106,10 +107,9 @@ def power_analysis(
 
 
 def _as_draws(draws: object) -> list[Draw | None]:
-    if isinstance(draws, str) or not isinstance(draws, Iterable) or not (made := list(draws)):
-        raise ValueError(
-            f"draws is {shown(draws)}; draws must be a list, such as [Draw(100), None]"
-        )
+    example = "[Draw(100), None]"
+    if not (made := entries("draws", draws, example, Draw)):
+        raise ValueError(f"draws is empty; draws must be a list, such as {example}")
     for i, draw in enumerate(made):
         if draw is not None:
             as_kind(f"draws[{i}]", draw, Draw, "Draw(n_samples=100)")

@@ -8,7 +8,17 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._checks import FloatArray, read_only
+from sampled_metrics._checks import (
+    FloatArray,
+    as_array,
+    as_flag,
+    as_integer,
+    as_kind,
+    as_probabilities,
+    read_only,
+    refuse,
+    shown,
+)
 from sampled_metrics._distribution import probabilities
 from sampled_metrics._quadrature import HEAD, rank_grid
 from sampled_metrics._terms import term_values
@@ -59,6 +69,24 @@ class Problem:
     order: int = 1
     n_relevant: int = 1
 
+    def __post_init__(self) -> None:
+        as_kind("metric", self.metric, Metric, "Recall(k=10)")
+        checked: dict[str, int | bool] = {"replacement": as_flag("replacement", self.replacement)}
+        for name, low in (("n_items", 2), ("n_samples", 1), ("order", 1), ("n_relevant", 1)):
+            checked[name] = as_integer(name, getattr(self, name), low)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if self.order > self.n_relevant:
+            raise ValueError(f"order is {self.order}; order must be at most {self.n_relevant}")
+        if self.prior is not None:
+            prior = as_probabilities("prior", self.prior)
+            if prior.shape != (self.n_items,):
+                raise ValueError(
+                    f"prior has shape {prior.shape}; prior must have one entry per rank, "
+                    f"({self.n_items},)"
+                )
+            object.__setattr__(self, "prior", read_only(prior))
+
     def exact_values(self, ranks: ArrayLike) -> FloatArray:
         """Compute the metric at exact ranks.
 
@@ -72,7 +100,13 @@ class Problem:
         ndarray of float64, shape (n_ranks,)
         """
         n, q = self.n_items + self.n_relevant - 1, self.n_relevant
-        each: FloatArray = term_values(self.metric, np.asarray(ranks), q, n)[self.order - 1]
+        at = as_array("ranks", ranks)
+        if at.ndim != 1 or at.dtype.kind not in "iuf":
+            raise ValueError(f"ranks is {shown(ranks)}; ranks must be a flat list of numbers")
+        off = 1e-9 * self.n_items  # of the nodes of a quadrature, by rounding
+        if (bad := ~((at >= 1 - 1e-9) & (at <= self.n_items + off))).any():
+            refuse("ranks", at, bad, f"from 1 to n_items, {self.n_items}")
+        each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
         return each
 
     def sampled_values(self) -> FloatArray:

@@ -305,6 +305,8 @@ def _flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
         raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
     if hasattr(ranks, "to_numpy"):  # a DataFrame would give the names of its columns
         ranks = ranks.to_numpy()
+    if getattr(ranks, "ndim", 1) == 0:
+        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
     given = ranks.values() if isinstance(ranks, Mapping) else ranks
     rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in given]
     if not all(type(row) is list for row in rows) or not _plain(rows):
@@ -329,7 +331,11 @@ def _flat_gains(gains: Any, counts: IntArray) -> FloatArray:
     """Return all gains in one flat array, or say which is not a number of 0 or above."""
     if hasattr(gains, "to_numpy"):
         gains = gains.to_numpy()
-    if isinstance(gains, str | bytes | Mapping) or not isinstance(gains, Iterable):
+    if (
+        isinstance(gains, str | bytes | Mapping)
+        or not isinstance(gains, Iterable)
+        or getattr(gains, "ndim", 1) == 0
+    ):
         raise ValueError(f"gains is {shown(gains)}; gains must be a list of gains per instance")
     rows: list[Any] = [
         list(row) if isinstance(row, Iterable) and not hasattr(row, "__len__") else row

@@ -317,8 +317,7 @@ class ItemKNN:
             setattr(self, name, _checks.as_flag(name, getattr(self, name)))
         if self.self_similarity is not None:
             self.self_similarity = _checks.as_flag("self_similarity", self.self_similarity)
-        if self.row_norm not in ("l2", None):
-            raise ValueError(f"row_norm is {self.row_norm!r}; row_norm must be 'l2' or None")
+        _checks.as_choice("row_norm", self.row_norm, ("l2", None))
 
     def fit(self, train: sparse.csr_array) -> Self:
         """Fit to training events.

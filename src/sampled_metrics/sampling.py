@@ -24,6 +24,7 @@ from sampled_metrics._checks import (
     RNG,
     FloatArray,
     IntArray,
+    as_array,
     as_flag,
     as_generator,
     as_integer,
@@ -327,6 +328,12 @@ class Draw:
         -------
         ndarray of float64, shape of `ranks`, and n_tables if there are several
         """
+        table = as_array("values", values)
+        if table.ndim not in (1, 2) or len(table) != self.n_samples + 1 or table.dtype.kind != "f":
+            raise ValueError(
+                f"values has shape {table.shape} and dtype {table.dtype}; it must be floats, one "
+                f"or one row for each sampled rank, {self.n_samples + 1}"
+            )
         if not isinstance(ranks, TiedRanks):
             r, n = self._plain(ranks)
             each = expectation(values, r.ravel(), n.ravel(), self.replacement)

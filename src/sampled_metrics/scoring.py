@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import IntArray, as_flag, as_integer
+from sampled_metrics._checks import IntArray, as_array, as_flag, as_integer
 from sampled_metrics.ties import TiedRanks
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _scores(model: Recommender, users: IntArray, n_items: int) -> NDArray[Any]:
             f"model.scores(users) is of type {type(given).__name__}; it must be a plain array, in "
             "which column i is item i: use filled(-np.inf), toarray() or to_numpy()"
         )
-    scores = np.ascontiguousarray(given)
+    scores = np.ascontiguousarray(as_array("model.scores(users)", given))
     if scores.shape != (len(users), n_items) or scores.dtype.kind not in "fiub":
         raise ValueError(
             f"model.scores(users) has shape {scores.shape} and dtype {scores.dtype} for "

@@ -20,7 +20,7 @@ from sampled_metrics._checks import (
     refuse,
     same_index,
 )
-from sampled_metrics.ranks import Ranks, offsets_of, one_relevant_each
+from sampled_metrics.ranks import Ranks, as_rows, known_items, offsets_of, one_relevant_each
 
 __all__ = ["TiedRanks"]
 
@@ -224,6 +224,15 @@ def _distinct(
         if len(x):
             drawn[x] = rng.choice(length[x[0]], len(x), replace=False)
     return drawn
+
+
+def check_ranks(name: str, ranks: Ranks | TiedRanks | ArrayLike, n_items: ArrayLike | None) -> None:
+    """Refuse, by the caller's name for them, ranks that do not fit the number of items."""
+    if isinstance(ranks, TiedRanks):
+        one_instance_each(name, ranks)
+        known_items(name, ranks, n_items)
+    else:
+        as_rows(ranks, n_items, name)
 
 
 def one_instance_each(name: str, ranks: TiedRanks) -> None:
