@@ -50,6 +50,11 @@ class Problem:
         (`order` 1), second best, ... of them adds to the metric; its rank counts irrelevant items
         only.
 
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or the prior is none for so many ranks.
+
     Examples
     --------
     >>> from sampled_metrics import Recall
@@ -98,6 +103,11 @@ class Problem:
         Returns
         -------
         ndarray of float64, shape (n_ranks,)
+
+        Raises
+        ------
+        ValueError
+            If a rank is outside 1..n.
         """
         n, q = self.n_items + self.n_relevant - 1, self.n_relevant
         at = as_array("ranks", ranks)
