@@ -113,7 +113,9 @@ def ties(size, repeats, rng):
 def fits(count, repeats):
     sizes = np.arange(3000, 3000 + count)
     for estimator in (BiasVariance(0.1), ConstrainedLeastSquares()):
-        times = shortest({"ours": lambda e=estimator: e.fit(Recall(10), Draw(M, n_items=sizes))}, repeats)
+        times = shortest(
+            {"ours": lambda e=estimator: e.fit(Recall(10), Draw(M, n_items=sizes))}, repeats
+        )
         report(
             f"{type(estimator).__name__} for {count:,} numbers of items", "a few s", times["ours"]
         )

@@ -42,8 +42,8 @@ from corrections import shortest
 from scipy import sparse
 
 from sampled_metrics.data import Split
-from sampled_metrics.scoring import exact_ranks
 from sampled_metrics.recommenders import INITIAL_SCALE, ItemKNN, MatrixFactorization
+from sampled_metrics.scoring import exact_ranks
 
 try:
     from implicit.als import AlternatingLeastSquares

@@ -412,7 +412,7 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
             r"sampled_ranks\[1\] is 2; .* 1 or n_samples \+ 1 where n_items is 2",
         ),
         ({"draw": 10}, "draw is 10; draw must be a Draw, such as Draw"),
-        ({"draw": Draw(10)}, r"draw.n_items is None; .* Draw\(10, n_items\)"),
+        ({"draw": Draw(10)}, r"draw.n_items is None; .* Draw\(10, n_items=...\)"),
         (
             {"draw": Draw(10, n_items=[20, 30])},
             r"draw.n_items has shape \(2,\), sampled_ranks has shape \(3,\); .* one per user",

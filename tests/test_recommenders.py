@@ -413,7 +413,7 @@ def test_loss_of_another_matrix_and_users_that_are_no_list():
     [
         ({"exponent": "3"}, "exponent is '3'; exponent must be a number"),
         ({"exponent": True}, "exponent is True"),
-        ({"row_norm": "None"}, "row_norm is 'None'; row_norm must be 'l2' or None"),
+        ({"row_norm": "None"}, "row_norm is 'None'; row_norm must be one of 'l2', None"),
     ],
 )
 def test_bad_options_of_item_knn(options, message):

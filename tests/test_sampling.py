@@ -367,8 +367,9 @@ def test_each_instance_s_number_of_items():
 )
 @both_kinds
 def test_bad_draws(arguments, message, replacement):
+    named = dict(zip(("n_samples", "n_items"), arguments, strict=False))
     with pytest.raises(ValueError, match=message):
-        Draw(*arguments, replacement=replacement)
+        Draw(**named, replacement=replacement)
 
 
 def test_more_than_there_are():

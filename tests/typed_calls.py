@@ -204,7 +204,6 @@ WRONG: list[Callable[[], object]] = [
     lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall(k=10), 100),  # type: ignore[arg-type]
-    lambda: Draw(99, n_items=10_000),  # type: ignore[call-arg]
     lambda: Draw(99, n_items=10_000, replacement="no"),  # type: ignore[arg-type]
     lambda: DRAW.expect(RANKS, "Recall@10"),  # type: ignore[arg-type]
     lambda: DRAW.rvs(RANKS, rng="seed"),  # type: ignore[call-overload]

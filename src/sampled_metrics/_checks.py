@@ -205,10 +205,10 @@ def as_list(name: str, values: Any, kind: type[Any], example: str) -> list[Any]:
     return [as_kind(f"{name}[{i}]", value, kind, example) for i, value in enumerate(given)]
 
 
-def as_path(name: str, value: object) -> Path:
+def as_path(name: str, value: object, what: str = "file") -> Path:
     """Return the path of a file or folder, which need not exist."""
     if not isinstance(value, str | os.PathLike) or "\0" in str(value):
-        raise ValueError(f"{name} is {shown(value)}; {name} must be a path")
+        raise ValueError(f"{name} is {shown(value)}; {name} must be the path of a {what}")
     return Path(value)
 
 

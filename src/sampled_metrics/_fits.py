@@ -61,6 +61,9 @@ class Tables:
         """Yield which instances share a fit, and its table, shape (n_samples + 1, n_cells)."""
         from tqdm import tqdm
 
+        if len(n_items) and not any(cell.estimator.needs_n_items for cell in self.cells):
+            yield np.arange(len(n_items)), self._table(int(n_items[0]), self.draw.replacement)
+            return
         fitted = draw_to_fit(n_items, self.draw, self.fit)
         sizes, which = np.unique(np.asarray(fitted.n_items), return_inverse=True)
         order = np.argsort(which, kind="stable") if which.ndim else np.arange(len(n_items))

@@ -63,7 +63,7 @@ def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]
     except TypeError as error:
         raise ValueError(f"{' and '.join(columns)} must hold ids: {error}") from error
     if names.dtype.kind == "O":
-        wrong = [isinstance(name, Number) for name in names]
+        wrong = [isinstance(name, Number | np.bool_) for name in names]
         for at in np.flatnonzero(np.append(wrong, True)[codes])[:1]:  # a missing one has code -1
             starts = np.cumsum([0, *map(len, columns.values())])
             column = int(np.searchsorted(starts, at, side="right")) - 1

@@ -62,6 +62,11 @@ class Comparison:
         users are a sample of all users, because ties are broken at random, and because items are
         drawn.
 
+    Raises
+    ------
+    ValueError
+        If `n_users` is below 1, a difference is not finite, or a variance is below 0.
+
     Examples
     --------
     An evaluation that reports 0.010 +- 0.006, of which 0.005 would be left without samples.

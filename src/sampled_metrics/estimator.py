@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +42,7 @@ class Estimator(ABC):
     """
 
     prior: FloatArray | None = None
+    needs_n_items: ClassVar[bool] = True  # whether the table depends on the number of items
 
     def fit(self, metric: Metric, draw: Draw) -> CorrectedMetric:
         """Tabulate the estimate of a metric for each sampled rank.

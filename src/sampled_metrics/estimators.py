@@ -48,6 +48,8 @@ class Uncorrected(Estimator):
     array([1., 0., 0., 0.])
     """
 
+    needs_n_items = False
+
     def solve(self, problem: Problem) -> FloatArray:
         """Return the metric of each sampled rank: see `Estimator.solve`."""
         return problem.sampled_values()

@@ -146,7 +146,7 @@ def load_movielens_1m(
         raise ValueError(f"base_url is {shown(base_url)}; base_url must be an address")
     local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
     if local is not None:
-        paths = _find(source, as_path("folder", local).expanduser())
+        paths = _find(source, as_path("folder", local, "folder").expanduser())
     else:
         paths = [_download(source, name, base_url, progress) for name in SOURCES[source][1]]
     if source == "ncf":

@@ -50,6 +50,11 @@ class Problem:
         (`order` 1), second best, ... of them adds to the metric; its rank counts irrelevant items
         only.
 
+    Raises
+    ------
+    ValueError
+        If a number is out of its range, or the prior is none for so many ranks.
+
     Examples
     --------
     >>> from sampled_metrics import Recall
@@ -98,13 +103,18 @@ class Problem:
         Returns
         -------
         ndarray of float64, shape (n_ranks,)
+
+        Raises
+        ------
+        ValueError
+            If a rank is outside 1..n.
         """
         n, q = self.n_items + self.n_relevant - 1, self.n_relevant
         at = as_array("ranks", ranks)
         if at.ndim != 1 or at.dtype.kind not in "iuf":
             raise ValueError(f"ranks is {shown(ranks)}; ranks must be a flat list of numbers")
-        off = 1e-9 * at  # of the nodes of a quadrature, by rounding
-        if (bad := ~((at >= 1 - off) & (at <= self.n_items + off))).any():
+        off = 1e-9 * self.n_items  # of the nodes of a quadrature, by rounding
+        if (bad := ~((at >= 1 - 1e-9) & (at <= self.n_items + off))).any():
             refuse("ranks", at, bad, f"from 1 to n_items, {self.n_items}")
         each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
         return each
