@@ -77,7 +77,7 @@ def expectations(size, repeats, rng):
             times = shortest(
                 {
                     "ours": lambda m=metric, d=draw: d.expect(ranks, m),
-                    "other": lambda m=metric, r=replacement: defined(m, some, size, r),
+                    "other": lambda m=metric, r=replacement, x=some: defined(m, x, size, r),
                 },
                 repeats,
             )

@@ -465,7 +465,9 @@ def test_a_metric_that_is_no_sum_over_its_items(metric):
         lambda: BiasVariance(0.1).fit(metric, draw).expectation(two),
         lambda: Uncorrected().fit(metric, draw)(two),
     ):
-        with pytest.raises(ValueError, match=r"metric is .*hits\); .* must be a sum over them"):
+        with pytest.raises(
+            ValueError, match=r"metric is .*hits\); it must be a sum over the relevant"
+        ):
             estimate()
 
 
@@ -487,12 +489,12 @@ def test_bad_sampled_ranks():
 def test_estimates_of_other_instances_than_those_of_the_draw():
     fitted = BiasVariance(0.1).fit(Recall(k=2), Draw(10, n_items=[20, 30]))
     three, real = Ranks.from_lists([[1, 2], [3, 4], [5, 6]]), Draw(10, n_items=40)
-    with pytest.raises(ValueError, match="the draw is for 2 instances; there are 3"):
+    with pytest.raises(ValueError, match="one entry per instance"):
         fitted(three)
     for call in (fitted.expectation, fitted.bias, fitted.variance):
-        with pytest.raises(ValueError, match=r"for 2 instances|n_items has shape \(2,\)"):
+        with pytest.raises(ValueError, match=r"one entry per instance|n_items has shape \(2,\)"):
             call(three)
-        with pytest.raises(ValueError, match="the draw is for 2 instances; there are 3"):
+        with pytest.raises(ValueError, match="one entry per instance"):
             call(three, real)
 
 

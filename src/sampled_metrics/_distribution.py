@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -147,6 +148,12 @@ def _distinct(ranks: NDArray[Any], n_items: IntArray) -> tuple[IntArray, IntArra
     which = np.unique(n_items, return_inverse=True)[1]
     first, where = np.unique(ranks + 1j * which, return_index=True, return_inverse=True)[1:]
     return first, where
+
+
+def blocks(length: int, width: int) -> Iterator[slice]:
+    """Cut 0..length into slices that make arrays of about a million entries."""
+    step = max(1, 2**20 // width)
+    return (slice(start, start + step) for start in range(0, length, step))
 
 
 class Nodes(NamedTuple):

@@ -44,7 +44,6 @@ def draw_to_fit(n_items: IntArray, draw: Draw, fit: Fit) -> Draw:
     With "each" it is the draw as it is made, for each instance's own number of items. With "paper"
     it is one draw with replacement from their mean number, rounded, as in Krichene & Rendle (2020).
     """
-    as_choice("fit", fit, ("each", "paper"))
     if fit == "paper":
         return Draw(draw.n_samples, n_items=round(float(n_items.mean())))
     return Draw(draw.n_samples, n_items=n_items, replacement=draw.replacement)
@@ -54,6 +53,7 @@ class Tables:
     """Estimates of all cells, fitted once for each number of items and kept."""
 
     def __init__(self, cells: list[Cell], draw: Draw, fit: Fit, progress: bool = False) -> None:
+        as_choice("fit", fit, ("each", "paper"))
         self.cells, self.draw, self.fit, self.progress = cells, draw, fit, progress
         self._kept: dict[tuple[int, bool], FloatArray] = {}
 

@@ -322,6 +322,7 @@ def compare(
     same_index(a=a, b=b, n_items=n_items)
     sizes = n_items if draw is None else draw.n_items
     ranks = {name: as_ranks_of_users(name, given, sizes) for name, given in (("a", a), ("b", b))}
+    check_same_users(ranks)
     ((*_, found),) = comparisons_of(ranks, [metric], [draw], {"": made}, fit, n_items)
     return found
 
@@ -337,7 +338,6 @@ def comparisons_of(
     """Yield the names of pair, metric and estimator, the number of samples, the comparison."""
     cells = cells_of(metrics, estimators)
     as_choice("fit", fit, ("each", "paper"))
-    _check_same_users(recommenders)
     for draw in draws:
         n = n_items if draw is None else draw.n_items
         exact = {name: exact_moments(ranks, metrics, n) for name, ranks in recommenders.items()}
@@ -372,7 +372,7 @@ def as_ranks_of_users(
     return ranks
 
 
-def _check_same_users(recommenders: dict[str, Any]) -> None:
+def check_same_users(recommenders: dict[str, Any]) -> None:
     """Refuse recommenders that cannot be compared user by user."""
     (first, ranks), *others = recommenders.items()
     if len(ranks) < 2:

@@ -27,12 +27,12 @@ from sampled_metrics._checks import (
     refuse,
     shown,
 )
-from sampled_metrics._distribution import chain_probabilities
+from sampled_metrics._distribution import blocks, chain_probabilities
 from sampled_metrics._terms import by_count, relevance_weights
 from sampled_metrics.metric import Metric
 from sampled_metrics.problem import Problem
 from sampled_metrics.ranks import Ranks, check_all_ranked
-from sampled_metrics.sampling import Draw, blocks, expect_terms
+from sampled_metrics.sampling import Draw, expect_terms
 from sampled_metrics.ties import TiedRanks, one_instance_each
 
 if TYPE_CHECKING:

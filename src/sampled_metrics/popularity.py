@@ -35,10 +35,9 @@ from sampled_metrics._checks import (
     refuse,
     shown,
 )
-from sampled_metrics._distribution import probabilities
+from sampled_metrics._distribution import blocks, probabilities
 from sampled_metrics._terms import sampled_values
 from sampled_metrics.metric import Metric
-from sampled_metrics.sampling import blocks
 
 __all__ = ["WeightedDraw"]
 

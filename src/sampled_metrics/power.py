@@ -13,10 +13,9 @@ from sampled_metrics._checks import (
     as_named,
     entries,
     same_index,
-    shown,
 )
 from sampled_metrics._fits import Fit
-from sampled_metrics.comparison import Given, as_ranks_of_users, comparisons_of
+from sampled_metrics.comparison import Given, as_ranks_of_users, check_same_users, comparisons_of
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.sampling import Draw
@@ -91,6 +90,7 @@ def power_analysis(
         name: as_ranks_of_users(f"recommenders[{name!r}]", given, *n_items)
         for name, given in named.items()
     }
+    check_same_users({f"recommenders[{name!r}]": given for name, given in ranks.items()})
     rows: list[dict[str, Any]] = []
     names = "first", "second", "metric", "estimator", "n_samples"
     for *cell, found in comparisons_of(ranks, listed, made, estimators, fit, None):
@@ -118,8 +118,6 @@ def _as_draws(draws: object) -> list[Draw | None]:
 def _as_sizes(n_users: object) -> list[int] | list[None]:
     if n_users is None:
         return [None]
-    if isinstance(n_users, str) or not isinstance(n_users, Iterable) or not (made := list(n_users)):
-        raise ValueError(
-            f"n_users is {shown(n_users)}; n_users must be a list of numbers, such as [1000]"
-        )
+    if not (made := entries("n_users", n_users, "[1000]")):
+        raise ValueError("n_users is []; n_users must be a list of numbers, such as [1000]")
     return [as_integer(f"n_users[{i}]", size) for i, size in enumerate(made)]

@@ -13,7 +13,7 @@ irrelevant*.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -36,6 +36,7 @@ from sampled_metrics._checks import (
     refuse,
 )
 from sampled_metrics._distribution import (
+    blocks,
     expectation,
     expectation_over_ties,
     nodes_of_ties,
@@ -436,12 +437,6 @@ def expect_terms(
             each = expectation(values, alone[at[:, j]], n[x] - q + 1, draw.replacement)
             total[x] += weight[at[:, j]] * each
     return total
-
-
-def blocks(length: int, width: int) -> Iterator[slice]:
-    """Cut 0..length into slices that make arrays of about a million entries."""
-    step = max(1, 2**20 // width)
-    return (slice(start, start + step) for start in range(0, length, step))
 
 
 def _check_hypergeometric(n: IntArray) -> None:
