@@ -21,7 +21,7 @@ DEPENDS_ON = {
     "check-dialects": ("scripts/dialects/*.py", *DATA),
     "test-peers": (
         "tests/peers/*.*",
-        *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "ranking", "lists", "metrics")),
+        *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "lists", "metric", "metrics")),
     ),
 }
 

@@ -21,7 +21,7 @@ FOLDER = ROOT / "book" / "assignment"
 SOLUTION = Path(__file__).with_name("assignment_solution.py").read_text(encoding="utf-8")
 OF = {"1": 10, "2": 15, "3": 15, "4": 20, "5": 20}
 
-PACKAGE = "    return rank_distribution(r, n, m, replacement)"
+PACKAGE = "    return Draw(m, n_items=n, replacement=replacement).pmf(r)"
 WRONG = {  # what is changed in the solution, into what, and the points that this must cost
     "ties optimistic": (
         [("scores >= own", "scores > own"), ("not_worse.sum(axis=1)", "1 + not_worse.sum(axis=1)")],
@@ -46,7 +46,7 @@ WRONG = {  # what is changed in the solution, into what, and the points that thi
     "always with replacement": ([("    if replacement:", "    if True:")], {"3": 4 + 2 + 3}),
     "the package does it": (
         [
-            ("import numpy", "from sampled_metrics import rank_distribution\nimport numpy"),
+            ("import numpy", "from sampled_metrics import Draw\nimport numpy"),
             ("    above = np.arange(m + 1)", PACKAGE),
         ],
         {"3": 15},

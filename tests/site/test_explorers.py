@@ -14,15 +14,14 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
+    Draw,
     MappedCutoff,
     Precision,
     RankEstimate,
-    Ranks,
     Recall,
     ReciprocalRank,
     Uncorrected,
-    expected_metric,
-    rank_distribution,
+    ranks_from_recommendations,
 )
 
 PAGES = {
@@ -99,11 +98,15 @@ ONE_RELEVANT = {
 }
 
 
+def draw_of(n, m, replacement=True):
+    return Draw(m, n_items=n, replacement=replacement)
+
+
 def test_distribution_of_the_sampled_rank(javascript):
     cases = [*draws(np.random.default_rng(1), 200), (1, 2, 1, True), (2, 2, 1, False)]
     for case, ours in zip(cases, javascript("M.rankDistribution(a, b, c, d)", cases), strict=True):
         np.testing.assert_allclose(
-            ours, rank_distribution(*case), rtol=1e-9, atol=1e-200, err_msg=str(case)
+            ours, draw_of(*case[1:]).pmf(case[0]), rtol=1e-9, atol=1e-200, err_msg=str(case)
         )
 
 
@@ -115,7 +118,7 @@ def test_exact_and_expected_metric_of_a_rank(javascript, name):
     expected = javascript(f"M.expectedMetric(M.{name}, a, b, c, d)", cases)
     ranks, n, *_ = (np.array(column) for column in zip(*cases, strict=True))
     np.testing.assert_allclose(exact, metric(ranks, n), rtol=1e-12)
-    theirs = [expected_metric(metric, *case) for case in cases]
+    theirs = [draw_of(*case[1:]).expect(case[0], metric) for case in cases]
     np.testing.assert_allclose(expected, theirs, rtol=1e-9, atol=1e-200)
 
 
@@ -136,7 +139,7 @@ def test_corrections(javascript, name):
     for table, estimator in estimators.items():
         found = javascript(f"[{table}, M.averageError({table}, M.{name}, b)]", cases)
         for (gamma, n, m), (values, errors) in zip(cases, found, strict=True):
-            fitted = estimator(gamma).fit(metric, n, m)
+            fitted = estimator(gamma).fit(metric, draw_of(n, m))
             scale = np.abs(fitted.values).max()
             np.testing.assert_allclose(values, fitted.values, rtol=1e-9, atol=1e-9 * scale)
             every = np.arange(1, n + 1)
@@ -148,7 +151,7 @@ def test_corrections(javascript, name):
 def test_exact_cutoff_for_a_sampled_one(javascript):
     rng = np.random.default_rng(4)
     cases = [(int(rng.integers(1, m + 2)), n, m) for _, n, m, _ in draws(rng, 50)]
-    theirs = [MappedCutoff().cutoffs(n, m)[k - 1] for k, n, m in cases]
+    theirs = [MappedCutoff().cutoffs(draw_of(n, m))[k - 1] for k, n, m in cases]
     np.testing.assert_allclose(javascript("M.mappedCutoff(a, b, c)", cases), theirs, rtol=1e-9)
 
 
@@ -160,7 +163,7 @@ def test_range_of_the_hit_rate_is_that_of_linear_programs(javascript):
         value = float(rng.choice([0, 1, rng.random()]))
         cases.append((value, k, cutoff, n, m, replacement))
         ranks = np.arange(1, n + 1)
-        hit = rank_distribution(ranks, n, m, replacement)[:, :k].sum(axis=1)
+        hit = draw_of(n, m, replacement).pmf(ranks)[:, :k].sum(axis=1)
         if ((np.minimum(hit, 1 - hit) < 1e-4) & (hit * (1 - hit) != 0)).any():
             value = 0.2 + 0.6 * value  # where 0 and 1 are too near to others for the solver
             cases[-1] = (value, *cases[-1][1:])
@@ -209,7 +212,7 @@ def test_metrics_of_several_relevant_items_in_every_dialect(javascript):
     lists = [
         [rng.permutation(20)[: rng.integers(13)].tolist() for _ in range(60)] for _ in range(2)
     ]
-    users = Ranks.from_recommendations(*lists)
+    users = ranks_from_recommendations(*lists)
     for k in (1, 3, 8, 30):
         cases = [[*both, k] for both in zip(*lists, strict=True)]
         found = javascript(
@@ -302,7 +305,7 @@ def test_toy_example_by_keyboard(start):
     settle(tab)
     metric = Recall(k=3)
     exact = metric(ranks, 10_000).mean(axis=1)
-    expected = expected_metric(metric, ranks, 10_000, 250, replacement=False).mean(axis=1)
+    expected = draw_of(10_000, 250, False).expect(ranks, metric).mean(axis=1)
     columns = [list("ABC"), fixed(exact), fixed(expected)]
     assert table(tab)[1:] == [list(row) for row in zip(*columns, strict=True)]
     assert "n = 10,000, m = 250, without replacement" in tab.explorer.inner_text()
@@ -333,10 +336,10 @@ def test_weights_by_keyboard(start):
     enter(tab, n=500, m=30)
     settle(tab)
     ranks = np.array([1, 2, 5, 10, 20, 50, 100, 500])
-    columns = fixed(NDCG()(ranks)), fixed(expected_metric(NDCG(), ranks, 500, 30))
+    columns = fixed(NDCG()(ranks)), fixed(draw_of(500, 30).expect(ranks, NDCG()))
     rows = zip(map(str, ranks), *columns, strict=True)
     assert table(tab)[1:] == [list(row) for row in rows]
-    middle = [fixed(NDCG()(22))[0], fixed(expected_metric(NDCG(), 22, 500, 30))[0]]
+    middle = [fixed(NDCG()(22))[0], fixed(draw_of(500, 30).expect(22, NDCG()))[0]]
     says = "At rank 22, exact NDCG is {}; expected sampled NDCG (n = 500, m = 30, with replacement)"
     assert f"{says.format(middle[0])} is {middle[1]}." in tab.explorer.inner_text()
 
@@ -347,7 +350,7 @@ def test_corrections_by_keyboard(start):
     settle(tab)
     ranks, metric = np.arange(1, 3001), AveragePrecision()
     estimators = [Uncorrected(), RankEstimate(), BiasVariance(gamma=0.02)]
-    fitted = [e.fit(metric, 3000, 40) for e in estimators]
+    fitted = [e.fit(metric, draw_of(3000, 40)) for e in estimators]
     errors = [
         fixed(np.sqrt([(f.bias(ranks) ** 2).mean(), f.variance(ranks).mean()]), 4) for f in fitted
     ]
@@ -364,8 +367,8 @@ def test_reviewers_calculator_by_keyboard(start):
     enter(tab, value=0.4, k=5, n=1000, m=50)
     settle(tab)
     ranks = np.arange(1, 1001)
-    hit = rank_distribution(ranks, 1000, 50)[:, :5].sum(axis=1)
-    alike = round(MappedCutoff().cutoffs(1000, 50)[4])
+    hit = draw_of(1000, 50).pmf(ranks)[:, :5].sum(axis=1)
+    alike = round(MappedCutoff().cutoffs(draw_of(1000, 50))[4])
     for cutoff, *ends in table(tab)[1:]:
         top = Recall(k=int(cutoff.replace(",", "")))(ranks)
         same = {"A_eq": [np.ones(1000), hit], "b_eq": [1, 0.4]}
@@ -384,7 +387,7 @@ def test_five_users_by_keyboard(start):
     predictions = [[1, 6, 8], [9, 1, 4, 2], [], [1, 2, 3, 4], []]
     enter(tab, predictions1="9 1, 4;2", labels2="7", k=4)
     settle(tab)
-    users = Ranks.from_recommendations(predictions, labels)
+    users = ranks_from_recommendations(predictions, labels)
     rows = []
     for name, metric in dialects(4).items():
         values = metric(users)
