@@ -1,0 +1,75 @@
+"""What an estimator solves: few ranks that represent all, and the metric at any rank."""
+
+import numpy as np
+import pytest
+
+from sampled_metrics import NDCG, Draw, Problem, Recall
+from shared import METRICS, SUMS, the_term
+
+both_kinds = pytest.mark.parametrize("replacement", [True, False])
+
+
+def some_prior(n):
+    prior = 1 / np.arange(3, n + 3)
+    return prior / prior.sum()
+
+
+@both_kinds
+@pytest.mark.parametrize(("n", "m"), [(2, 1), (9, 8), (700, 30), (600, 300)])
+@pytest.mark.parametrize("believed", [False, True])
+def test_weighted_sums_are_means_over_all_ranks(replacement, n, m, believed):
+    prior, every = some_prior(n) if believed else None, np.arange(1, n + 1)
+    all_weights = np.full(n, 1 / n) if prior is None else prior
+    all_p = Draw(m, n_items=n, replacement=replacement).pmf(every)
+    both = (all_p.T * all_weights) @ all_p
+    for metric in METRICS:
+        weights, p, exact = Problem(metric, n, m, replacement, prior).design
+        all_exact = metric(every, n)
+        assert p.shape == (len(weights), m + 1)
+        assert exact.shape == weights.shape
+        for got, want in [
+            (weights.sum(), 1),
+            (weights @ p, all_weights @ all_p),
+            (weights @ exact, all_weights @ all_exact),
+            ((weights * exact) @ p, (all_weights * all_exact) @ all_p),
+            ((p.T * weights) @ p, both),
+        ]:
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-13, err_msg=str(metric))
+
+
+@both_kinds
+@pytest.mark.parametrize("n", [10**6, 10**9, 2**52])
+def test_few_ranks_serve_any_catalog(n, replacement):
+    """All ranks alike: each sampled rank is as likely, if items are drawn only once."""
+    m = 100
+    weights, p, exact = Problem(Recall(k=10), n, m, replacement).design
+    assert len(weights) < 3000
+    if not replacement:
+        np.testing.assert_allclose(weights @ p, 1 / (m + 1), rtol=1e-9)
+    assert weights @ exact == pytest.approx(10 / n, rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", SUMS, ids=str)
+def test_terms_of_several_relevant_items(metric):
+    """The rank of a problem counts irrelevant items; its number of items, too."""
+    n, q, m = 12, 3, 4
+    for j in range(1, q + 1):
+        problem = Problem(metric, n - q + 1, m, True, order=j, n_relevant=q)
+        got = problem.exact_values(np.arange(1, n - q + 2))
+        np.testing.assert_allclose(got, the_term(metric, j, q, n), rtol=1e-12)
+        want = the_term(metric, j, q, m + q)
+        np.testing.assert_allclose(problem.sampled_values(), want, rtol=1e-12)
+
+
+def test_a_problem_without_its_prior():
+    problem = Problem(NDCG(), 5, 2, True, some_prior(5))
+    assert problem.uniform.prior is None
+    np.testing.assert_allclose(problem.uniform.design[0], 0.2)
+    np.testing.assert_allclose(problem.design[0], some_prior(5))
+
+
+def test_designs_cannot_be_changed():
+    weights, p, _ = Problem(NDCG(), 50, 2, True).design
+    for array in (weights, p):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
