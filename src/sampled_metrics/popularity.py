@@ -242,7 +242,7 @@ class WeightedDraw:
 
         Returns
         -------
-        ndarray of int64, shape ``above.shape[:-1]`` or ``(repeats,) + above.shape[:-1]``
+        ndarray of int64, shape (), (n_instances,) or (repeats, n_instances)
             Sampled ranks in 1, ..., ``n_samples + 1``, independent of each other.
 
         Raises
