@@ -6,7 +6,7 @@ SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers screenshots lint format dev
-.PHONY: ranks more-ranks dialects check-dialects clean
+.PHONY: ranks more-ranks dialects check-dialects mutants clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -40,6 +40,9 @@ format: $(VENV)/ready
 # What needs no book, in an environment without Jupyter and Sphinx.
 dev:
 	$(MAKE) lint test VENV=.venv-dev
+
+mutants: .venv/ready
+	$(BIN)/python scripts/mutants.py
 
 ranks: .venv/ready
 	$(BIN)/python scripts/make_ranks.py && $(BIN)/python scripts/make_picture.py

@@ -43,11 +43,15 @@ FIRST = {  # tests that are likely to find a mutant, before all others
     "_distribution": ["test_sampling", "test_evaluation", "test_comparison"],
     "_fits": ["test_evaluation", "test_comparison"],
     "_moments": ["test_comparison"],
-    "_quadrature": ["test_corrections", "test_estimators", "test_sampling"],
+    "_programs": ["test_bounds"],
+    "_quadrature": ["test_fits", "test_corrections", "test_estimators", "test_sampling"],
     "_terms": ["test_several_relevant"],
-    "estimators": ["test_corrections"],
+    "corrections": ["test_fits", "test_several_relevant"],
+    "estimator": ["test_fits", "test_corrections"],
+    "estimators": ["test_fits", "test_corrections"],
     "metric": ["test_metrics", "test_ties"],
-    "problem": ["test_corrections"],
+    "power": ["test_comparison"],
+    "problem": ["test_fits", "test_corrections"],
 }
 
 
