@@ -17,6 +17,7 @@ __all__ = ["Recommender", "exact_ranks"]
 
 MAX_SCORES = 2**27  # in memory at once, unless a block size is given
 FEW_ITEMS = 10_000  # up to so many, rows of scores are compared together, not one by one
+ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 PIECE = 2**18  # scores that are compared together, so that they stay in the cache
 
 
@@ -194,5 +195,5 @@ def _count_each(table: NDArray[np.bool_]) -> IntArray | int:
     """Count the True in each row; np.count_nonzero is slow along an axis."""
     if len(table) == 1:
         return int(np.count_nonzero(table))
-    counts: IntArray = np.bitwise_count(np.packbits(table, axis=1)).sum(axis=1, dtype=np.int64)
+    counts: IntArray = ONES[np.packbits(table, axis=1)].sum(axis=1, dtype=np.int64)
     return counts
