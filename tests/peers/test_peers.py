@@ -40,7 +40,7 @@ CappedRecall = partial(Recall, denominator="capped")
 AP = partial(AveragePrecision, denominator="relevant")
 APOfList = partial(AveragePrecision, denominator="predicted")
 FullNDCG = partial(NDCG, ideal="full")
-BurgesNDCG = partial(NDCG, gain="exponential")
+BurgesNDCG = partial(NDCG, gains="exponential")
 
 
 def at(cutoffs, metrics):
