@@ -7,6 +7,7 @@ NaN marks a user without labels, who is left out of the mean.
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ from sampled_metrics import (
     ReciprocalRank,
     ranks_from_recommendations,
 )
-from shared import DATA
+
+DATA = Path(__file__).parents[1] / "book" / "data"  # goes with the notebooks, without the others
 
 # The blog divides AP by the hits and takes NDCG's ideal list from the hits.
 BLOG = {
