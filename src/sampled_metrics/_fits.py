@@ -65,11 +65,12 @@ class Tables:
             yield np.arange(len(n_items)), self._table(int(n_items[0]), self.draw.replacement)
             return
         fitted = draw_to_fit(n_items, self.draw, self.fit)
-        sizes, which = np.unique(np.asarray(fitted.n_items), return_inverse=True)
-        order = np.argsort(which, kind="stable") if which.ndim else np.arange(len(n_items))
-        ends = np.append(np.cumsum(np.bincount(which)), 0) if which.ndim else [len(n_items), 0]
-        for i, n in enumerate(tqdm(sizes, "fitting", delay=2, disable=not self.progress)):
-            yield order[ends[i - 1] : ends[i]], self._table(int(n), fitted.replacement)
+        each = np.broadcast_to(np.asarray(fitted.n_items), n_items.shape)
+        sizes, which = np.unique(each, return_inverse=True)
+        alike = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+        bar = tqdm(sizes, "fitting", delay=2, disable=not self.progress)
+        for n, x in zip(bar, alike, strict=True):
+            yield x, self._table(int(n), fitted.replacement)
 
     def _table(self, n: int, replacement: bool) -> FloatArray:
         if (n, replacement) not in self._kept:

@@ -24,6 +24,7 @@ class Moments(NamedTuple):
 
 
 def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) -> Moments:
+    """Return the moments of the exact metrics, which neither ties nor samples move."""
     mean = np.column_stack([metric(ranks, n_items) for metric in metrics])
     if (missing := np.isnan(mean)).any():
         user, which = np.argwhere(missing)[0]
