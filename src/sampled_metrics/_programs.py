@@ -106,7 +106,7 @@ def _interpolation_error(nodes: IntArray, n: int, m: int, replacement: bool) -> 
     """Bound the error of interpolating P(sampled rank <= j | r) between nodes, for j = 1, ..., m.
 
     A function whose slope stays between two numbers leaves its chord over a step of length h by at
-    most h / 4 times their difference. Here the slope at r is, but for its sign, m / (n - 1) times
+    most h / 4 times their difference. Here the slope at r is, up to its sign, m / (n - 1) times
     the probability that m - 1 draws leave the item at rank j; as r grows it rises, then falls.
     """
     steps = np.diff(nodes)

@@ -77,7 +77,7 @@ class WeightedDraw:
     -----
     With replacement only sums of weights matter. If the weights are whole numbers, such as counts
     of events, :math:`W_+` of them above and W in all, a `WeightedDraw` is a `Draw` for rank
-    :math:`W_+ + 1` of W + 1. This is the way to go where sums are all that is known.
+    :math:`W_+ + 1` of W + 1. Use that form where only sums are known.
 
     There is no correction, and no estimator takes a `WeightedDraw`: a sampled rank tells about
     the weight above, and the number of items above does not follow from it.
