@@ -326,6 +326,21 @@ def flat(entry):
     )
 
 
+def names_of(size):
+    """Names of so many instances: integers, or perhaps anything else that is not missing."""
+
+    def valid(value):
+        if isinstance(value, np.ndarray) and value.shape == (size,):
+            return None
+        if not isinstance(value, list) or len(value) != size:
+            return False
+        if array(whole(-LARGEST), (size,))(value):
+            return None  # the same name twice may be wrong
+        return False if any(x is None or x is pd.NA or x != x for x in value) else None
+
+    return valid
+
+
 def shares(size):
     def valid(value):
         return array(from_zero(1.1), (size,))(value) and abs(sum(value) - 1) < 1e-6
@@ -579,6 +594,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "gains": ([1.0, 2.0, 1.0], maybe(array(number(0), (3,)))),
             "ideal_gains": ([2.0, 1.0, 1.0, 0.5], maybe(array(number(0), (4,)))),
             "n_items": (10, optional(number_of(2, 3))),
+            "users": ([7, 8], optional(names_of(2))),
         },
     ),
     "Ranks.from_lists": (
@@ -587,6 +603,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "ranks": ([[1, 3], [2]], either(dict, maybe(each_row(whole(1, 10))))),
             "gains": ([[1, 2], [0]], optional(maybe(each_row(from_zero())))),
             "n_items": (10, optional(number_of(2, 3))),
+            "users": ([7, 8], optional(names_of(2))),
         },
     ),
     "TiedRanks": (
@@ -603,7 +620,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "best": ([1, 3, 3], maybe(array(whole(1, 10), (3,)))),
             "n_tied": ([0, 1, 1], maybe(number_of(3, 0, 9))),
             "n_items": (10, maybe(number_of(3, 4))),
-            "users": ([4, 2, 2], optional(maybe(number_of(3, 0)))),
+            "users": ([4, 2, 2], optional(names_of(3))),
+            "gains": ([1.0, 2.0, 1.0], optional(maybe(array(number(0), (3,))))),
         },
     ),
     "TiedRanks.break_ties": (TIED.break_ties, {"rule": RULE, "rng": SEED}),

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
 ORDER = """
-    _checks _ids _files data _download movielens recommenders ranks ties lists scoring
+    _checks _ids _files data _download movielens recommenders _flat ranks ties lists scoring
     metric metrics _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _fits _moments
     comparison power evaluation __init__

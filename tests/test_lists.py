@@ -364,3 +364,14 @@ LARGE = 2**63
 def test_bad_recommendations(predictions, labels, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         ranks_from_recommendations(predictions, labels)
+
+
+def test_users_keep_their_names():
+    ranks = ranks_from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]})
+    assert ranks.users.tolist() == ["ann", "bob"]
+    with pytest.raises(ValueError, match=r"the users of predictions\[1\] is 4; ids must be all"):
+        ranks_from_recommendations({"ann": [7, 5], 4: [5]}, {4: [5], "ann": [5]})
+    index = pd.Index([11, 12])
+    series = pd.Series([[7, 5], [5]], index=index), pd.Series([[5], [5]], index=index)
+    assert ranks_from_recommendations(*series).users.tolist() == [11, 12]
+    assert ranks_from_recommendations([[1]], [[1]]).users is None

@@ -312,3 +312,27 @@ def test_a_metric_changes_nothing(metric):
     metric(plain, 9), metric(ranks), metric(TiedRanks([1, 3], [0, 2], 9))
     assert plain.tolist() == [3, 5, 1]
     assert_same(ranks, some(gains=((1, 1), (1,), ())))
+
+
+def test_instances_may_have_names():
+    ranks = Ranks.from_lists([[5, 3], [1], []], users=["ann", "bob", "eve"])
+    assert ranks.users.tolist() == ["ann", "bob", "eve"]
+    assert ranks[[2, 0]].users.tolist() == ["eve", "ann"]
+    assert ranks[[0, 0]].users is None, "a bootstrap repeats instances"
+    assert Ranks.from_lists([[1]]).users is None
+    graded = Ranks.from_lists([[5, 3]], gains=[[1, 2]], users=[17])
+    assert graded.users.tolist() == [17]
+
+
+@pytest.mark.parametrize(
+    ("users", "says"),
+    [
+        (["ann", "bob", "ann"], r"users\[2\] is 'ann', as an earlier one is"),
+        ([4, 4, 5], r"users\[1\] is 4, as an earlier one is"),
+        (["ann", "bob"], r"users has shape \(2,\), n_relevant has shape \(3,\)"),
+        (["ann", "bob", None], r"users\[2\] is None"),
+    ],
+)
+def test_names_tell_instances_apart(users, says):
+    with pytest.raises(ValueError, match=says):
+        Ranks.from_lists([[1], [2], [3]], users=users)

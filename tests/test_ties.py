@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sampled_metrics import Split, TiedRanks, exact_ranks
+from sampled_metrics import NDCG, Split, TiedRanks, exact_ranks
 from shared import ways_of_user
 
 RULES = ("optimistic", "pessimistic", "random")
@@ -123,13 +123,42 @@ def test_long_ties_are_broken_in_no_time_and_memory():
 @given(tied=rankings(), rule=st.sampled_from(RULES))
 def test_ranks_of_each_user(tied, rule):
     broken, ranks = tied.break_ties(rule, rng=5), tied.to_ranks(rule, rng=5)
-    users = np.unique(tied.users)
-    assert len(ranks) == len(users)
+    users = list(dict.fromkeys(tied.users.tolist()))
+    assert ranks.users.tolist() == users
     for x, user in enumerate(users):
         own = ranks.values[ranks.offsets[x] : ranks.offsets[x + 1]]
         assert own.tolist() == sorted(broken[tied.users == user])
         assert ranks.n_items[x] == tied.n_items[tied.users == user][0]
     np.testing.assert_array_equal(ranks.n_relevant, ranks.n_ranked)
+
+
+def test_users_have_names_of_any_kind():
+    for names in (["u", "v", "u"], [7, -5, 7], [(1, "a"), (1, "b"), (1, "a")]):
+        tied = TiedRanks([4, 2, 1], 0, 9, users=names)
+        ranks = tied.to_ranks("optimistic")
+        assert ranks.users.tolist() == names[:2]
+        assert ranks.values.tolist() == [1, 4, 2]
+        assert tied[[0, 2]].users.tolist() == [names[0]] * 2
+    with pytest.raises(ValueError, match=r"users\[1\] is None"):
+        TiedRanks([4, 2], 0, 9, users=["u", None])
+    with pytest.raises(ValueError, match=r"users has shape \(1,\), best has shape \(2,\)"):
+        TiedRanks([4, 2], 0, 9, users=["u"])
+
+
+def test_gains_follow_their_items():
+    tied = TiedRanks([4, 2, 1], 0, 9, users=["u", "v", "u"], gains=[3, 1, 2])
+    ranks = tied.to_ranks("optimistic")
+    assert ranks.gains.tolist() == [2, 3, 1]
+    assert ranks.ideal_gains.tolist() == [3, 2, 1]
+    assert tied[[2]].gains.tolist() == [2]
+    alone = tied[[1, 2]].to_ranks("random", rng=0)
+    assert alone.gains.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="ranks has gains; break ties first"):
+        NDCG(gains="linear")(tied[:2])
+    with pytest.raises(ValueError, match=r"gains\[0\] is 0.0; gains must be above 0"):
+        TiedRanks([4], 0, 9, gains=[0])
+    with pytest.raises(ValueError, match=r"gains has shape \(2,\), best has shape \(1,\)"):
+        TiedRanks([4], 0, 9, gains=[1, 2])
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -231,8 +260,8 @@ def test_unsigned_integers_do_not_wrap():
         (([1, 6], 0, 5), r"best\[1\] is 6; best must be at most n_items - n_tied, 5"),
         (([1, 4], [0, 2], 5), r"best\[1\] is 4; best must be at most n_items - n_tied, 3"),
         (([1, 2], 0, 5, [0, 0, 1]), r"users has shape \(3,\), best has shape \(2,\)"),
-        (([1, 2], 0, 5, ["a", "b"]), "users is of type <U1; users must be whole numbers"),
-        (([1, 2], 0, 5, [0, -1]), r"users\[1\] is -1; users must be at least 0"),
+        (([1, 2], 0, 5, 7), r"users must be one flat list"),
+        (([1, 2], 0, 5, [0.5, 1]), r"users\[0\] is 0.5; users must be whole"),
     ],
 )
 def test_bad_parts(arguments, message):

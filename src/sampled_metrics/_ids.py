@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._checks import IntArray, as_integer, as_integers
+from sampled_metrics._checks import LARGEST, IntArray, as_integer, as_integers
 
 LARGEST_ID = 2**31 - 1
 """The largest integer id: an id takes four bytes, and a pair of them fits into an int64."""
@@ -47,10 +47,43 @@ def as_ids(name: str, values: ArrayLike, low: int = 0, high: int = LARGEST_ID) -
     if array.dtype.kind in "biuf" or array.size == 0 or np.ma.isMaskedArray(values):
         array = as_integers(name, values, low, high, "2**31 - 1" if high == LARGEST_ID else "2**53")
     else:
-        array = np.asarray(values, dtype=object)  # NumPy's own strings lose zero bytes at the end
+        array = _objects(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; {name} must be one flat list")
     return array
+
+
+def _objects(values: Any) -> NDArray[Any]:
+    """Return an array of objects: NumPy's own strings lose zero bytes at the end."""
+    array = np.asarray(values, dtype=object)
+    if array.ndim == 2 and all(isinstance(value, tuple) for value in values):
+        array = np.empty(len(values), dtype=object)  # a tuple is one id
+        array[:] = values
+    return array
+
+
+def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> NDArray[Any]:
+    """Return what instances are called: an array of int64, or one of objects, none missing."""
+    ids = as_ids(name, values, -LARGEST, LARGEST)
+    if ids.shape != shape:
+        raise ValueError(
+            f"{name} has shape {ids.shape}, {of} has shape {shape}; {name} must be one for each "
+            f"of {of}"
+        )
+    if ids.dtype.kind == "O":
+        factorize({name: ids})  # refuses what is missing
+    return ids
+
+
+def repeated(ids: NDArray[Any]) -> IntArray:
+    """Return the positions of the ids that were there at an earlier position."""
+    if ids.dtype.kind != "O" and len(np.unique(ids)) == len(ids):
+        return np.empty(0, np.int64)
+    codes, names = factorize({"users": ids})
+    if len(names) == len(codes):
+        return np.empty(0, np.int64)
+    order = np.argsort(codes, kind="stable")
+    return np.sort(order[1:][np.diff(codes[order]) == 0])
 
 
 def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]:

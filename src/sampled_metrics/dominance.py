@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray, as_choice, refuse
-from sampled_metrics.ranks import Ranks, as_rows, check_all_ranked, known_items, ranges
+from sampled_metrics._flat import ranges
+from sampled_metrics.ranks import Ranks, as_rows, check_all_ranked, known_items
 from sampled_metrics.ties import TiedRanks, one_instance_each
 
 __all__ = ["Dominance", "dominates"]

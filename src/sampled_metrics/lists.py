@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics._ids import as_users
 from sampled_metrics.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def ranks_from_recommendations(
     -------
     Ranks
         A relevant item that was not recommended counts in ``n_relevant`` and has no rank.
+        Users of a mapping, or the labels of an index, become its `users`.
 
     Raises
     ------
@@ -98,10 +100,12 @@ def ranks_from_recommendations(
     owner = np.repeat(np.arange(n), relevant.counts)[label]
     values = place - predicted.offsets[owner] + 1
     offsets = _offsets(np.bincount(owner, minlength=n))
+    users = None if keys is None else as_users("the users of predictions", keys, (n,), "labels")
     if gains is None:
-        return Ranks(values, offsets, relevant.counts, predicted.counts)
+        return Ranks(values, offsets, relevant.counts, predicted.counts, users=users)
     ideal = _descending(gains, relevant.counts)
-    return Ranks(values, offsets, relevant.counts, predicted.counts, gains[label], ideal)
+    both = gains[label], ideal
+    return Ranks(values, offsets, relevant.counts, predicted.counts, *both, users=users)
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class _Lists:
     """The items of all instances, one after the other."""
 
     name: str
-    keys: Sequence[object] | None  # what the instances are called, where not 0, 1, ...
+    keys: Sequence[Any] | None  # what the instances are called, where not 0, 1, ...
     items: Any  # an array of integers, or of objects that are strings
     offsets: IntArray  # instance x owns items[offsets[x]:offsets[x + 1]]
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sampled_metrics._checks import FloatArray, IntArray, refuse
+from sampled_metrics._flat import offsets_of
 from sampled_metrics.metric import Metric
-from sampled_metrics.ranks import Ranks, check_all_ranked, offsets_of, one_relevant_each
+from sampled_metrics.ranks import Ranks, check_all_ranked, one_relevant_each
 from sampled_metrics.ties import TiedRanks
 
 __all__ = [

@@ -7,7 +7,7 @@ instance is a plain array of ranks, several are a `Ranks`. Ranks whose ties are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._checks import (
     FloatArray,
     IntArray,
-    as_array,
     as_integers,
     no_index,
     one_or_one_each,
@@ -27,6 +26,15 @@ from sampled_metrics._checks import (
     same_index,
     shown,
 )
+from sampled_metrics._flat import (
+    as_gains,
+    flat_gains,
+    flat_integers,
+    flat_ranks,
+    offsets_of,
+    ranges,
+)
+from sampled_metrics._ids import as_users, repeated
 
 if TYPE_CHECKING:
     from sampled_metrics.ties import TiedRanks
@@ -58,12 +66,14 @@ class Ranks:
         Gains of all relevant items, instance after instance, descending within each.
     n_items : int or array_like of int, shape (n_instances,), optional
         Number of ranked items of each instance; None where it is not known.
+    users : array_like of int or str, shape (n_instances,), optional
+        What the instances are called, each differently. `evaluate` aligns recommenders by it.
 
     Raises
     ------
     ValueError
         If the arrays do not fit each other, or a rank is not a whole number of at least 1, is in
-        one instance twice, or is above `n_items`.
+        one instance twice, or is above `n_items`; if two instances have one name.
 
     Examples
     --------
@@ -81,6 +91,7 @@ class Ranks:
     gains: FloatArray | None
     ideal_gains: FloatArray | None
     n_items: IntArray | None
+    users: NDArray[Any] | None
 
     def __init__(
         self,
@@ -91,18 +102,24 @@ class Ranks:
         gains: ArrayLike | None = None,
         ideal_gains: ArrayLike | None = None,
         n_items: ArrayLike | None = None,
+        users: ArrayLike | None = None,
     ) -> None:
-        counts = _flat("n_relevant", n_relevant, 0)
+        counts = flat_integers("n_relevant", n_relevant, 0)
         made = {
-            "values": _flat("values", values, 1),
-            "offsets": _flat("offsets", offsets, 0),
+            "values": flat_integers("values", values, 1),
+            "offsets": flat_integers("offsets", offsets, 0),
             "n_relevant": counts,
-            "n_predicted": None if n_predicted is None else _flat("n_predicted", n_predicted, 0),
-            "gains": None if gains is None else _as_gains("gains", gains),
-            "ideal_gains": None if ideal_gains is None else _as_gains("ideal_gains", ideal_gains),
+            "n_predicted": None
+            if n_predicted is None
+            else flat_integers("n_predicted", n_predicted, 0),
+            "gains": None if gains is None else as_gains("gains", gains),
+            "ideal_gains": None if ideal_gains is None else as_gains("ideal_gains", ideal_gains),
             "n_items": None
             if n_items is None
             else one_or_one_each("n_items", n_items, counts.shape, low=1),
+            "users": None
+            if users is None
+            else as_users("users", users, counts.shape, "n_relevant"),
         }
         for name, value in made.items():
             object.__setattr__(self, name, None if value is None else read_only(value))
@@ -135,6 +152,12 @@ class Ranks:
         self._check_gains()
         if self.n_items is not None:
             check_within("values", self, self.n_items)
+        if self.users is not None and (again := repeated(self.users)).size:
+            name = self.users.tolist()[again[0]]
+            raise ValueError(
+                f"users[{again[0]}] is {name!r}, as an earlier one is; each instance must have a "
+                "name of its own"
+            )
 
     def _check_gains(self) -> None:
         """Refuse gains that do not fit the ranks, or an ideal that is not the best order."""
@@ -162,6 +185,7 @@ class Ranks:
         ranks: Iterable[ArrayLike | Set[int]],
         gains: Sequence[Iterable[float]] | None = None,
         n_items: ArrayLike | None = None,
+        users: ArrayLike | None = None,
     ) -> Ranks:
         """Build from one list of ranks per instance: all its relevant items, in any order.
 
@@ -173,6 +197,8 @@ class Ranks:
             How relevant each of these items is, 0 or above; an item of gain 0 is not relevant.
         n_items : int or array_like of int, optional
             Number of ranked items, one for all or one per instance.
+        users : array_like of int or str, optional
+            What the instances are called, each differently.
 
         Returns
         -------
@@ -191,8 +217,8 @@ class Ranks:
         >>> Ranks.from_lists([[5, 3]], gains=[[1, 4]]).gains
         array([4., 1.])
         """
-        same_index(ranks=ranks, gains=gains, n_items=n_items)
-        given, counts = _flat_ranks(ranks)
+        same_index(ranks=ranks, gains=gains, n_items=n_items, users=users)
+        given, counts = flat_ranks(ranks)
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
         values = given[order]
@@ -204,8 +230,8 @@ class Ranks:
                 "two items cannot share one position"
             )
         if gains is None:
-            return cls(values, offsets_of(counts), counts, n_items=n_items)
-        gain = _flat_gains(gains, counts)[order]
+            return cls(values, offsets_of(counts), counts, n_items=n_items, users=users)
+        gain = flat_gains(gains, counts)[order]
         keep = gain > 0
         values, gain, instance = values[keep], gain[keep], instance[keep]
         counts = np.bincount(instance, minlength=len(counts))
@@ -217,6 +243,7 @@ class Ranks:
             gains=gain,
             ideal_gains=ideal,
             n_items=n_items,
+            users=users,
         )
 
     def __len__(self) -> int:
@@ -224,8 +251,12 @@ class Ranks:
         return len(self.n_relevant)
 
     def __getitem__(self, index: Any) -> Ranks:
-        """Return some of the instances: a slice, a mask, or their positions (also repeated)."""
+        """Return some of the instances: a slice, a mask, or their positions.
+
+        Positions may be repeated, as a bootstrap does; then the result has no `users`.
+        """
         x = np.atleast_1d(np.arange(len(self))[index])
+        named = self.users is not None and len(np.unique(x)) == len(x)
         taken = ranges(self.offsets[x], self.n_ranked[x])
         starts = offsets_of(self.n_relevant)
         ideal = ranges(starts[x], self.n_relevant[x])
@@ -237,6 +268,7 @@ class Ranks:
             None if self.gains is None else self.gains[taken],
             None if self.ideal_gains is None else self.ideal_gains[ideal],
             None if self.n_items is None else self.n_items[x],
+            self.users[x] if named else None,  # type: ignore[index]
         )
 
     @property
@@ -266,100 +298,21 @@ class Ranks:
         return np.bincount(self.instance, per_rank, len(self)).astype(np.float64, copy=False)
 
 
-def one_relevant_each(ranks: IntArray, n_items: IntArray | None = None) -> Ranks:
-    """Return instances with one relevant item each, from ranks that were checked."""
+def one_relevant_each(
+    ranks: IntArray, n_items: IntArray | None = None, users: NDArray[Any] | None = None
+) -> Ranks:
+    """Return instances with one relevant item each, from values that were checked."""
     made = object.__new__(Ranks)
     content = {
         "values": read_only(ranks),
         "offsets": read_only(np.arange(ranks.size + 1)),
         "n_relevant": read_only(np.ones(ranks.size, dtype=np.int64)),
         "n_items": None if n_items is None else read_only(n_items),
+        "users": None if users is None else read_only(users),
         "is_one_each": True,
     }
     made.__dict__.update(dict.fromkeys(f.name for f in fields(Ranks)), **content)
     return made
-
-
-def _flat(name: str, values: ArrayLike, low: int) -> IntArray:
-    flat = as_integers(name, values, low)
-    if flat.ndim != 1:
-        raise ValueError(f"{name} has shape {flat.shape}; {name} must be flat")
-    return flat
-
-
-def offsets_of(counts: IntArray) -> IntArray:
-    """Return where each of some runs of these lengths starts, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
-    """Return the positions start, ..., start + length - 1 of each run, in one flat array."""
-    ends = np.cumsum(lengths)
-    size = int(ends[-1]) if len(ends) else 0
-    return np.asarray(np.arange(size) + np.repeat(starts - (ends - lengths), lengths))
-
-
-def _flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
-    """Return all ranks in one flat array, and their number per instance."""
-    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
-    if hasattr(ranks, "to_numpy"):  # a DataFrame would give the names of its columns
-        ranks = ranks.to_numpy()
-    if getattr(ranks, "ndim", 1) == 0:
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
-    given = ranks.values() if isinstance(ranks, Mapping) else ranks
-    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in given]
-    if not all(type(row) is list for row in rows) or not _plain(rows):
-        for x, row in enumerate(rows):  # slower, and says where something else is
-            rows[x] = as_integers(f"ranks[{x}]", row)
-            if rows[x].ndim != 1:
-                raise ValueError(
-                    f"ranks[{x}] is {shown(row)}; each instance must be a list of ranks"
-                )
-    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = (rank for row in rows for rank in row)
-    return np.fromiter(flat, dtype=np.int64, count=int(counts.sum())), counts
-
-
-def _plain(rows: list[list[Any]]) -> bool:
-    """Tell whether lists hold nothing but integers from 1 to a size that fits."""
-    kinds = {type(rank) for row in rows for rank in row}
-    return kinds <= {int} and all(0 < rank < 2**53 for row in rows for rank in row)
-
-
-def _flat_gains(gains: Any, counts: IntArray) -> FloatArray:
-    """Return all gains in one flat array, or say which is not a number of 0 or above."""
-    if hasattr(gains, "to_numpy"):
-        gains = gains.to_numpy()
-    if (
-        isinstance(gains, str | bytes | Mapping)
-        or not isinstance(gains, Iterable)
-        or getattr(gains, "ndim", 1) == 0
-    ):
-        raise ValueError(f"gains is {shown(gains)}; gains must be a list of gains per instance")
-    rows: list[Any] = [
-        list(row) if isinstance(row, Iterable) and not hasattr(row, "__len__") else row
-        for row in gains
-    ]
-    if len(rows) != len(counts):
-        raise ValueError(f"gains has {len(rows)} instances, ranks has {len(counts)}")
-    for x, row in enumerate(rows):
-        rows[x] = as_array(f"gains[{x}]", row)
-        if rows[x].shape != (counts[x],):
-            raise ValueError(
-                f"gains[{x}] has shape {rows[x].shape}; it must have {counts[x]} gains"
-            )
-        _as_gains(f"gains[{x}]", rows[x])
-    return np.concatenate([*rows, np.empty(0)]).astype(np.float64)
-
-
-def _as_gains(name: str, gains: ArrayLike) -> FloatArray:
-    row = as_array(name, gains)
-    if row.size and row.dtype.kind not in "iuf":
-        raise ValueError(f"{name} is {shown(gains)}; gains must be numbers")
-    if (bad := ~(np.isfinite(row) & (row >= 0))).any():
-        refuse(name, row, bad, "finite and 0 or above")
-    return row.astype(np.float64)
 
 
 def as_rows(

@@ -414,7 +414,8 @@ class Draw:
                 new = generator.hypergeometric(between, left - between, m - used, (repeats, len(x)))
             hits[:, at] = used + new
         shape = ranks.offsets, ranks.n_relevant, None, ranks.gains, ranks.ideal_gains
-        return [Ranks(row + ranks.order, *shape, m + ranks.n_relevant) for row in hits]
+        size = m + ranks.n_relevant
+        return [Ranks(row + ranks.order, *shape, size, ranks.users) for row in hits]
 
 
 def expect_terms(

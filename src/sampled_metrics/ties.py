@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import (
     RNG,
+    FloatArray,
     IntArray,
     as_choice,
     as_generator,
@@ -20,7 +21,9 @@ from sampled_metrics._checks import (
     refuse,
     same_index,
 )
-from sampled_metrics.ranks import Ranks, as_rows, known_items, offsets_of, one_relevant_each
+from sampled_metrics._flat import as_gains, offsets_of
+from sampled_metrics._ids import as_users, factorize
+from sampled_metrics.ranks import Ranks, as_rows, known_items, one_relevant_each
 
 __all__ = ["TiedRanks"]
 
@@ -43,9 +46,12 @@ class TiedRanks:
         Number of other candidates with exactly the same score.
     n_items : int or array_like of int, shape (n_entries,)
         Number of candidates, including the relevant item.
-    users : array_like of int, shape (n_entries,), optional
-        The user of each entry, where a user may have several relevant items; by default every
-        entry is an instance of its own.
+    users : array_like of int or str, shape (n_entries,), optional
+        The user of each entry: entries with the same user are one instance with several relevant
+        items. By default every entry is an instance of its own.
+    gains : array_like of float, shape (n_entries,), optional
+        How relevant each item is, above 0; by default all are equally relevant. Only `to_ranks`
+        uses them: metrics and expectations of a TiedRanks with gains are refused.
 
     Raises
     ------
@@ -66,7 +72,8 @@ class TiedRanks:
     best: IntArray
     n_tied: IntArray
     n_items: IntArray
-    users: IntArray | None
+    users: NDArray[Any] | None
+    gains: FloatArray | None
 
     def __init__(
         self,
@@ -74,25 +81,27 @@ class TiedRanks:
         n_tied: ArrayLike,
         n_items: ArrayLike,
         users: ArrayLike | None = None,
+        gains: ArrayLike | None = None,
     ) -> None:
-        same_index(best=best, n_tied=n_tied, n_items=n_items, users=users)
+        same_index(best=best, n_tied=n_tied, n_items=n_items, users=users, gains=gains)
         ranks = as_integers("best", best)
         if ranks.ndim != 1:
             raise ValueError(f"best has shape {ranks.shape}; best must be a flat list of ranks")
         tied = _each("n_tied", n_tied, ranks, low=0)
         n = _each("n_items", n_items, ranks, low=1)
-        owners = None if users is None else _each("users", users, ranks, low=0)
+        owners = None if users is None else as_users("users", users, ranks.shape, "best")
+        degrees = None if gains is None else _as_degrees(gains, ranks)
         if (bad := ranks + tied > n).any():
             refuse("best", ranks, bad, f"at most n_items - n_tied, {(n - tied)[bad][0]}")
-        for name, value in (("best", ranks), ("n_tied", tied), ("n_items", n), ("users", owners)):
-            object.__setattr__(self, name, None if value is None else read_only(value))
+        for field, value in zip(fields(self), (ranks, tied, n, owners, degrees), strict=True):
+            object.__setattr__(self, field.name, None if value is None else read_only(value))
         if owners is not None and self.has_several:
             self._check_users(owners)
 
-    def _check_users(self, users: IntArray) -> None:
+    def _check_users(self, users: NDArray[Any]) -> None:
         """Refuse entries of a user that cannot come from one ranking."""
-        order, _, _, size = _in_blocks(users, self.best)
-        user, n = users[order], self.n_items[order]
+        order, _, _, size = _in_blocks(self.instance, self.best)
+        user, n = self.instance[order], self.n_items[order]
         best, worst = self.best[order], (self.best + self.n_tied)[order]
         same = np.diff(user) == 0
         apart = (best[1:] > worst[:-1]) | ((best[1:] == best[:-1]) & (worst[1:] == worst[:-1]))
@@ -114,9 +123,16 @@ class TiedRanks:
                 )
 
     @cached_property
+    def instance(self) -> IntArray:
+        """Instance of each entry: users are numbered as they first appear, (n_entries,)."""
+        if self.users is None:
+            return read_only(np.arange(len(self)))
+        return read_only(factorize({"users": self.users})[0])
+
+    @cached_property
     def has_several(self) -> bool:
         """Whether some user has several entries."""
-        return self.users is not None and len(np.unique(self.users)) < len(self)
+        return len(self) > 0 and int(self.instance.max()) + 1 < len(self)
 
     def __len__(self) -> int:
         """Return the number of entries."""
@@ -125,8 +141,8 @@ class TiedRanks:
     def __getitem__(self, index: Any) -> TiedRanks:
         """Return some of the entries: a slice, a mask, or their positions."""
         x = np.atleast_1d(np.arange(len(self))[index])
-        users = None if self.users is None else self.users[x]
-        return TiedRanks(self.best[x], self.n_tied[x], self.n_items[x], users)
+        users, gains = (None if each is None else each[x] for each in (self.users, self.gains))
+        return TiedRanks(self.best[x], self.n_tied[x], self.n_items[x], users, gains)
 
     def break_ties(self, rule: TieRule, *, rng: RNG = None) -> IntArray:
         """Choose one of the possible ranks of each entry.
@@ -158,11 +174,11 @@ class TiedRanks:
         array([2, 3])
         """
         as_choice("rule", rule, ("optimistic", "pessimistic", "random"))
-        if self.users is None or not self.has_several:
+        if not self.has_several:
             if rule == "random":
                 return self.best + as_generator(rng).integers(self.n_tied, endpoint=True)
             return self.best + (self.n_tied if rule == "pessimistic" else 0)
-        order, block, place, size = _in_blocks(self.users, self.best)
+        order, block, place, size = _in_blocks(self.instance, self.best)
         if rule == "random":
             steps = _distinct(self.n_tied[order] + 1, block, place, as_generator(rng))
         else:
@@ -182,7 +198,8 @@ class TiedRanks:
         Returns
         -------
         Ranks
-            One instance per user, in ascending order of `users`; without these, one per entry.
+            One instance per user, in the order in which `users` first names them; without
+            these, one per entry.
 
         Examples
         --------
@@ -191,11 +208,36 @@ class TiedRanks:
         array([2, 4, 2])
         """
         ranks = self.break_ties(rule, rng=rng)
-        if self.users is None:
-            return one_relevant_each(ranks, self.n_items)
-        first, counts = np.unique(self.users, return_index=True, return_counts=True)[1:]
-        values = ranks[np.lexsort((ranks, self.users))]
-        return Ranks(values, offsets_of(counts), counts, n_items=self.n_items[first])
+        if not self.has_several and self.gains is None:
+            return one_relevant_each(ranks, self.n_items, self.users)
+        counts = np.bincount(self.instance)
+        first = np.unique(self.instance, return_index=True)[1]
+        order = np.lexsort((ranks, self.instance))
+        gains = ideal = None
+        if self.gains is not None:
+            gains = self.gains[order]
+            ideal = self.gains[np.lexsort((-self.gains, self.instance))]
+        return Ranks(
+            ranks[order],
+            offsets_of(counts),
+            counts,
+            gains=gains,
+            ideal_gains=ideal,
+            n_items=self.n_items[first],
+            users=None if self.users is None else self.users[first],
+        )
+
+
+def _as_degrees(gains: ArrayLike, ranks: IntArray) -> FloatArray:
+    degrees = as_gains("gains", gains)
+    if degrees.shape != ranks.shape:
+        raise ValueError(
+            f"gains has shape {degrees.shape}, best has shape {ranks.shape}; gains must be one "
+            "for each of best"
+        )
+    if (bad := degrees <= 0).any():
+        refuse("gains", degrees, bad, "above 0")
+    return degrees
 
 
 def _each(name: str, values: ArrayLike, ranks: IntArray, low: int) -> IntArray:
@@ -227,12 +269,17 @@ def _distinct(
 
 
 def one_instance_each(name: str, ranks: TiedRanks) -> None:
-    """Refuse several entries of one user where each entry must be an instance."""
-    if ranks.has_several:
-        users, counts = np.unique(np.asarray(ranks.users), return_counts=True)
-        x = int(np.argmax(counts > 1))
+    """Refuse several entries of one user, or gains, where each entry must be an instance."""
+    if ranks.gains is not None:
         raise ValueError(
-            f"{name} holds {counts[x]} items of user {users[x]}; break ties first, as in "
+            f'{name} has gains; break ties first, as in {name}.to_ranks("random", rng=0)'
+        )
+    if ranks.has_several:
+        counts = np.bincount(ranks.instance)[ranks.instance]
+        x = int(np.argmax(counts > 1))
+        user = np.asarray(ranks.users)[x]
+        raise ValueError(
+            f"{name} holds {counts[x]} items of user {user}; break ties first, as in "
             f'{name}.to_ranks("random", rng=0)'
         )
 
