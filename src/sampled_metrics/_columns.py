@@ -21,6 +21,9 @@ from sampled_metrics._checks import LARGEST, IntArray, as_path, is_real, shown
 if TYPE_CHECKING:
     import narwhals as nw
     import pandas as pd
+    from narwhals.typing import IntoFrame
+
+    TableLike = IntoFrame | str | os.PathLike[str]
 
 FILES = (".parquet", ".csv")
 PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, NoReturn
 
@@ -39,6 +39,16 @@ class Gathered(Items):
     pairs: Pairs
     rows: IntArray | slice  # pairs[rows[i]] is the pair of item i
 
+    def only(self, kept: NDArray[np.bool_]) -> Gathered:
+        """Return some of the items of each user."""
+        rows = np.arange(len(kept)) if isinstance(self.rows, slice) else self.rows
+        offsets = offsets_of(kept)[self.offsets]
+        return replace(self, items=self.items[kept], offsets=offsets, rows=rows[kept])
+
+    def of(self, users: NDArray[np.bool_]) -> Gathered:
+        """Return the items of some users; the others must have none."""
+        return replace(self, offsets=offsets_of(self.counts[users]))
+
     def pair(self, i: int) -> str:
         """Return how an error names an item's pair."""
         return self.pairs.at(i if isinstance(self.rows, slice) else int(self.rows[i]))
@@ -63,8 +73,8 @@ def pairs_of(
     item to the first of them; where none is needed, it may hold lists of items.
     """
     both = {keyword: columns[keyword] for keyword in ("user", "item")}
+    refuse_columns(name, given, columns)
     if isinstance(given, Mapping):
-        refuse_columns(name, given, columns)
         return _pairs_of_dict(name, given, next(iter((*needed, *possible)), None), not needed)
     if not is_table(given):
         raise ValueError(
@@ -77,12 +87,13 @@ def pairs_of(
     return Pairs(name, table.ids("user"), table.ids("item"), values, is_table=True)
 
 
-def refuse_columns(name: str, given: Mapping[Any, Any], columns: Mapping[str, str]) -> None:
+def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
     """Refuse a dict of columns where a dict by user is expected: it could be taken for one."""
-    if all(columns[keyword] in given for keyword in ("user", "item")):
+    keys = [columns[keyword] for keyword in ("user", "item")]
+    if isinstance(given, Mapping) and all(key in given for key in keys):
         raise ValueError(
-            f"{name} is a dict with the keys {columns['user']!r} and {columns['item']!r}; if it "
-            f"holds columns, not users, give pandas.DataFrame({name})"
+            f"{name} is a dict with the keys {keys[0]!r} and {keys[1]!r}; if it holds columns, not "
+            f"users, give pandas.DataFrame({name})"
         )
 
 

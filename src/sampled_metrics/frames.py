@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,11 @@ from sampled_metrics._items import find
 from sampled_metrics._pairs import Gathered, Pairs, gather, pairs_of, refuse_twice, relevance_of
 from sampled_metrics.ties import TiedRanks
 
+if TYPE_CHECKING:
+    from sampled_metrics._columns import TableLike
+
+    ByUser = TableLike | Mapping[Any, Iterable[Any]]
+
 __all__ = ["ranks_from_scores"]
 
 PIECE = 2**18  # scores that are compared together, so that they stay in the cache
@@ -21,10 +26,10 @@ FEW = 32  # up to so many relevant items of a user are counted, of more the scor
 
 
 def ranks_from_scores(
-    scores: Any,
-    relevant: Any = None,
+    scores: TableLike | Mapping[Any, Mapping[Any, float]],
+    relevant: ByUser | None = None,
     *,
-    exclude: Any = None,
+    exclude: ByUser | None = None,
     user: str = "user",
     item: str = "item",
     score: str = "score",

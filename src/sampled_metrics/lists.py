@@ -5,19 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics._checks import FloatArray, IntArray, as_choice
+from sampled_metrics._columns import is_table
 from sampled_metrics._flat import offsets_of
 from sampled_metrics._ids import as_users
 from sampled_metrics._items import Items, brief, entry, find
+from sampled_metrics._pairs import (
+    Pairs,
+    by_integer,
+    gather,
+    pairs_of,
+    refuse_columns,
+    refuse_twice,
+    relevance_of,
+)
 from sampled_metrics.ranks import Ranks
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+    from sampled_metrics._columns import TableLike
 
 __all__ = ["ranks_from_recommendations"]
 
@@ -29,26 +41,43 @@ Lists = Iterable[Iterable[object]] | Mapping[Any, Iterable[object]]
 
 
 def ranks_from_recommendations(
-    predictions: Lists, labels: Lists | sparse.sparray | sparse.spmatrix
+    predictions: Lists | TableLike,
+    labels: Lists | TableLike | sparse.sparray | sparse.spmatrix,
+    *,
+    absent: Literal["refuse", "missed"] = "refuse",
+    user: str = "user",
+    item: str = "item",
+    rank: str = "rank",
+    score: str = "score",
+    relevance: str = "relevance",
 ) -> Ranks:
     """Build ranks from lists of recommended items and the sets of items that were relevant.
 
     Parameters
     ----------
-    predictions : sequence of sequences, array of shape (n_instances, length), or mapping
+    predictions : sequence of sequences, array of shape (n_instances, length), mapping or table
         For each instance, the recommended items, best first.
         Items are integers of at least 0, or strings.
-    labels : sequence of sequences, sets or mappings, sparse matrix, or mapping
+        Or a long table, or the path of one: one row for each user and item, with a column `rank`,
+        or else `score`; see Notes.
+    labels : sequence of sequences, sets or mappings, sparse matrix, mapping or table
         For each instance, its relevant items, in any order; or a mapping from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
         A sparse matrix of shape (n_instances, n_items) holds the gains of integer items; several
         entries for one place are added up, as SciPy does.
+        Or a long table, or the path of one: one row for each user and relevant item, and perhaps
+        a column `relevance` with the gain.
+    absent : {"refuse", "missed"}
+        What it means if a user has labels, and no list in `predictions`: a mistake, or that the
+        list is empty and all relevant items count as missed. For mappings and tables.
+    user, item, rank, score, relevance : str
+        The names of the columns, in both tables.
 
     Returns
     -------
     Ranks
         A relevant item that was not recommended counts in ``n_relevant`` and has no rank.
-        Users of a mapping, or the labels of an index, become its `users`.
+        Users of a mapping or a table, or the labels of an index, become its `users`.
 
     Raises
     ------
@@ -56,6 +85,14 @@ def ranks_from_recommendations(
         If the instances do not fit each other (see Notes), an instance names an item twice, an
         item is neither a string nor an integer from 0 to 2^63 - 1, an array is masked, or a gain
         is negative or not finite.
+        In a table, if a column or an id is missing, ranks are not 1, 2, ... for each user, or two
+        items of a user have the same score.
+    ImportError
+        If a path is a parquet file, and neither pyarrow nor polars is installed.
+
+    See Also
+    --------
+    ranks_from_scores : where the scores of all candidates are known, and may tie.
 
     Notes
     -----
@@ -67,6 +104,14 @@ def ranks_from_recommendations(
     A negative item is refused because -1 is often not an item but padding.
     Where one user's items are a pandas Series, its values are the items; its index is not read.
 
+    Tables are paired by user, too (pandas, polars, pyarrow or any other that narwhals reads; a
+    path must end in .parquet or .csv). The order of their rows does not matter. Users and items
+    have ids of any one kind: integers, strings, categories, UUIDs. The table of predictions says
+    by `rank` (1, 2, ... for each user) which item comes first; where it has no such column, items
+    come by descending `score`. Users without labels are kept, and have no relevant item: metrics
+    are NaN for them. Users are in the order in which `predictions` first names them, then those
+    whom only `labels` names.
+
     Examples
     --------
     >>> ranks_from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).values
@@ -75,10 +120,22 @@ def ranks_from_recommendations(
     array([3.])
     >>> ranks_from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]}).values
     array([2, 1])
+    >>> import pandas as pd
+    >>> recommended = pd.DataFrame({"user": [8, 8], "item": [1, 6], "score": [0.2, 0.9]})
+    >>> ranks_from_recommendations(recommended, pd.DataFrame({"user": [8], "item": [1]})).values
+    array([2])
     """
-    keys, predictions, labels = _by_instance(predictions, labels)
-    predicted = _predictions(keys, predictions)
-    relevant, gains = _labels(keys, labels)
+    as_choice("absent", absent, ("refuse", "missed"))
+    columns = {"user": user, "item": item, "rank": rank, "score": score, "relevance": relevance}
+    keys: Any
+    if is_table(predictions) and is_table(labels):
+        keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent)
+    else:
+        refuse_columns("predictions", predictions, columns)
+        refuse_columns("labels", labels, columns)
+        keys, predictions, labels = _by_instance(predictions, labels, absent)
+        predicted = _predictions(keys, predictions)
+        relevant, gains = _labels(keys, labels)
     n = len(predicted)
     if n != len(relevant):
         raise ValueError(
@@ -102,12 +159,83 @@ def ranks_from_recommendations(
     return Ranks(values, offsets, relevant.counts, predicted.counts, *both, users=users)
 
 
-def _by_instance(predictions: Any, labels: Any) -> tuple[list[Any] | None, Any, Any]:
+def _from_tables(
+    predictions: Any, labels: Any, columns: dict[str, str], absent: str
+) -> tuple[NDArray[Any], Items, Items, FloatArray | None]:
+    """Return the users of two long tables, the items of each user, and gains if these differ."""
+    recommended = pairs_of("predictions", predictions, columns, (), ["rank", "score"])
+    if "rank" in recommended.values:
+        order = _by_rank(recommended)
+    elif "score" in recommended.values:
+        order = _by_score(recommended)
+    else:
+        raise ValueError(
+            f"predictions has neither a column {columns['rank']!r} nor {columns['score']!r}; say "
+            'which column orders the items of a user, as in rank="place" or score="rating"'
+        )
+    liked = pairs_of("labels", labels, columns, (), ["relevance"])
+    users, (predicted, relevant) = gather((recommended, order), (liked, None))
+    gains = relevance_of(liked)[relevant.rows]
+    if (gains == 0).any():
+        refuse_twice(relevant)
+        relevant, gains = relevant.only(gains > 0), gains[gains > 0]
+    for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
+        if absent == "refuse":
+            raise ValueError(
+                f"labels has user {users[x]!r}, predictions has not; if this user was recommended "
+                'nothing, give absent="missed", else take the user out of labels'
+            )
+    there = (predicted.counts > 0) | (relevant.counts > 0)
+    listed, wanted = predicted.of(there), relevant.of(there)
+    return users[there], listed, wanted, gains if (gains != 1).any() else None
+
+
+def _by_rank(pairs: Pairs) -> IntArray:
+    """Return the positions of pairs by user, then by rank."""
+    rank, user = pairs.values["rank"], pairs.users.codes
+    counts = np.bincount(user)
+    fits = (rank >= 1) & (rank <= counts[user])
+    slot = offsets_of(counts)[user] + np.where(fits, rank, 1).astype(np.int64) - 1
+    number = np.arange(len(slot))
+    order = np.zeros_like(number)
+    order[slot] = number
+    # Two ranks that are rounded to one slot are found as one that is there twice.
+    for i in np.flatnonzero(~fits | (order[slot] != number) | (rank != np.floor(rank)))[:1]:
+        raise ValueError(
+            f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, 2, ... without "
+            f"a gap or a rank twice, here up to {counts[user[i]]}: number them anew, or drop the "
+            "column if there are scores"
+        )
+    return order
+
+
+def _by_score(pairs: Pairs) -> IntArray:
+    """Return the positions of pairs by user, then by descending score."""
+    score, user = pairs.values["score"], pairs.users.codes
+    for i in np.flatnonzero(score != score)[:1]:  # NaN, of all numbers, differs from itself
+        raise ValueError(f"{pairs.at(i)}: the score is missing; each item must have a score")
+    order = np.argsort(score)[::-1]
+    order = order[by_integer(user[order], len(pairs.users.names))]
+    ordered = score[order]
+    tied = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
+    for i in order[1:][tied][:1]:
+        raise ValueError(
+            f"{pairs.at(i)}: the score is {score[i]}, as that of another item of this user; say "
+            "with a column of ranks which comes first, or give the scores of all candidates to "
+            "ranks_from_scores, which averages over ties"
+        )
+    return order
+
+
+def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] | None, Any, Any]:
     """Return what the instances are called, and both arguments in one order of instances."""
     if hasattr(labels, "tocsr"):  # a sparse matrix; one kind of them is a mapping, too
         labels = labels.tocsr()
     both = predictions, labels
     if all(isinstance(given, Mapping) for given in both):
+        if absent == "missed":
+            unlisted = [key for key in labels if key not in predictions]
+            predictions = {**predictions, **{key: [] for key in unlisted}}
         _check_same_users(predictions, labels)
         users = list(predictions)
         return users, [predictions[user] for user in users], [labels[user] for user in users]
