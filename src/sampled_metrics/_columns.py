@@ -64,6 +64,7 @@ class Table:
     name: str  # the argument
     frame: nw.DataFrame[Any]
     columns: dict[str, str]  # from keyword to column, of those that are there
+    there: list[str]  # all columns of the table
     is_text: bool  # whether ids were read from text, which does not tell "1" from 1
 
     def __len__(self) -> int:
@@ -138,7 +139,7 @@ def open_table(
     frame = frame.select(*found.values())
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return Table(name, frame, found, is_file and as_table_path(name, given).suffix == ".csv")
+    return Table(name, frame, found, there, is_file and as_table_path(name, given).suffix == ".csv")
 
 
 def refuse_missing(name: str, keyword: str, column: str, there: list[str]) -> NoReturn:
