@@ -143,7 +143,7 @@ class Evaluation:
         Raises
         ------
         ValueError
-            If there are fewer than two recommenders or users, or `n_resamples` is below 1.
+            If there are fewer than two recommenders or users, or `n_resamples` is below 2.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class Evaluation:
         import pandas as pd
 
         self._check_pairs()
-        generator, count = as_generator(rng), as_integer("n_resamples", n_resamples)
+        generator, count = as_generator(rng), as_integer("n_resamples", n_resamples, low=2)
         show = as_flag("progress", progress)
         pairs = list(combinations(self.moments, 2))
         frames = []
