@@ -403,6 +403,10 @@ def few(value):
     return SKIP if whole(1001)(value) else whole()(value)
 
 
+def at_least_two(value):
+    return few(value) if whole(2)(value) else False
+
+
 def small(low):
     """Numbers of users or items; much larger ones are valid, and fill the memory."""
     return lambda value: (
@@ -865,7 +869,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     "Evaluation.comparisons": (
         EVALUATED.comparisons,
         {
-            "n_resamples": (9, lambda value: few(value) if value != 1 else False),
+            "n_resamples": (9, at_least_two),
             "rng": SEED,
             "progress": (False, flag),
         },
