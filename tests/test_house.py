@@ -10,7 +10,7 @@ ORDER = """
     _checks _ids _files data _download movielens recommenders _flat ranks ties lists scoring
     metric metrics _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _fits _moments
-    comparison power evaluation __init__
+    comparison power evaluation _aligned _significance _plot report answer __init__
 """.split()
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 BY_NAME = {path.stem: path for path in PACKAGE.glob("*.py")}

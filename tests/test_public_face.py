@@ -83,8 +83,8 @@ def test_every_public_method_is_documented(name):
 
 
 def test_examples_are_everywhere_where_a_user_begins():
-    results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Recommender"}
-    for name in set(sampled_metrics.__all__) - results:
+    results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Evaluation"}
+    for name in set(sampled_metrics.__all__) - results - {"Recommender"}:
         assert "Examples" in sections(getattr(sampled_metrics, name).__doc__), name
 
 

@@ -1,5 +1,6 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
+from sampled_metrics.answer import evaluate
 from sampled_metrics.bounds import Bounds, identified_set, metric_bounds
 from sampled_metrics.comparison import Comparison, compare
 from sampled_metrics.corrections import CorrectedMetric
@@ -34,6 +35,7 @@ from sampled_metrics.priors import AdaptiveSample, estimate_rank_distribution, s
 from sampled_metrics.problem import Problem
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
+from sampled_metrics.report import Evaluation
 from sampled_metrics.sampling import Draw
 from sampled_metrics.scoring import Recommender, exact_ranks
 from sampled_metrics.ties import TiedRanks
@@ -54,6 +56,7 @@ __all__ = [
     "Dominance",
     "Draw",
     "Estimator",
+    "Evaluation",
     "ItemKNN",
     "LeastSquares",
     "MappedCutoff",
@@ -74,6 +77,7 @@ __all__ = [
     "compare",
     "dominates",
     "estimate_rank_distribution",
+    "evaluate",
     "exact_evaluation",
     "exact_ranks",
     "expected_evaluation",
