@@ -7,8 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
 ORDER = """
-    _checks _ids _files data _download movielens recommenders _flat ranks ties _items _columns _pairs lists frames trec
-    _rank_rows rank_tables scoring
+    _checks _ids _files data _download movielens recommenders _flat ranks ties
+    _items _columns _pairs lists frames trec _rank_rows rank_tables scoring
     metric metrics _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _fits _moments
     comparison power evaluation _aligned _significance _plot report answer __init__

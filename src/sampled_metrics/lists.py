@@ -182,8 +182,8 @@ def _from_tables(
     for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
         if absent == "refuse":
             raise ValueError(
-                f"labels has user {users[x]!r}, predictions has not; if this user was recommended "
-                'nothing, give absent="missed", else take the user out of labels'
+                f"labels has user {users.tolist()[x]!r}, predictions has not; if this user was "
+                'recommended nothing, give absent="missed", else take the user out of labels'
             )
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
@@ -194,13 +194,12 @@ def _by_rank(pairs: Pairs) -> IntArray:
     """Return the positions of pairs by user, then by rank."""
     rank, user = pairs.values["rank"], pairs.users.codes
     counts = np.bincount(user)
-    fits = (rank >= 1) & (rank <= counts[user])
+    fits = (rank >= 1) & (rank <= counts[user]) & (rank == np.floor(rank))
     slot = offsets_of(counts)[user] + np.where(fits, rank, 1).astype(np.int64) - 1
     number = np.arange(len(slot))
     order = np.zeros_like(number)
     order[slot] = number
-    # Two ranks that are rounded to one slot are found as one that is there twice.
-    for i in np.flatnonzero(~fits | (order[slot] != number) | (rank != np.floor(rank)))[:1]:
+    for i in np.flatnonzero(order[slot] != number if fits.all() else ~fits)[:1]:
         raise ValueError(
             f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, 2, ... without "
             f"a gap or a rank twice, here up to {counts[user[i]]}: number them anew, or drop the "

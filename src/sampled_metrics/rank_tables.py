@@ -299,7 +299,7 @@ def read_ranks(
         options = {"recommender": recommender} | options
         if recommender != "recommender":
             required["recommender"] = recommender
-    opened = open_table("table", table, required, options, ids=("user", "recommender"))
+    opened = open_table("table", table, required, options)
     if not len(opened):
         raise ValueError("table has no rows; give one row for each relevant item")
     names, codes = _recommenders(opened, table, is_named=recommender is not None)
