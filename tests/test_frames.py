@@ -306,7 +306,7 @@ REFUSED = {
     "scores is a DataFrame that cannot be read: Expected unique column names": lambda: [
         pd.concat([example(), example()[["user"]]], axis="columns")
     ],
-    "scores is [1]; scores must be a table with columns, the path of one, or a dict": lambda: [[1]],
+    "scores is [1]; scores must be a table whose columns have names, or the path of": lambda: [[1]],
     "scores is 'a.txt'; the name of a file of a table must end in .parquet or": lambda: ["a.txt"],
     "relevant is missing; where scores is a dict": lambda: [{1: {2: 3.0}}],
     "scores is a dict with the keys 'user' and 'item'; if it holds columns, not users, give "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FILES = (".parquet", ".csv")
 TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0", "TRUE": "1", "FALSE": "0"}
-PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,16 @@ class Ids:
     def name(self, i: int) -> Any:
         """Return the id in row i."""
         return self.names.tolist()[self.codes[i]]
+
+
+def plain_integers(names: Sequence[Any] | NDArray[Any]) -> IntArray | None:
+    """Return the integers that names in a file of text are; None if one is none."""
+    if not all(map(PLAIN_INTEGER.fullmatch, names)):
+        return None
+    try:
+        return np.fromiter(map(int, names), np.int64, len(names))
+    except OverflowError:
+        return None
 
 
 def is_table(value: object) -> bool:
@@ -85,9 +95,8 @@ class Table:
         native = series.to_native()
         given = native if isinstance(native, pd.Series) else series.to_numpy()
         ids = number(given, lambda i: f"{self.at(i)}: {self.columns[keyword]!r}")
-        if self.is_text and all(map(PLAIN_INTEGER.fullmatch, ids.names)):
-            return Ids(ids.codes, ids.names.astype(np.int64))
-        return ids
+        integers = plain_integers(ids.names) if self.is_text else None
+        return ids if integers is None else Ids(ids.codes, integers)
 
     def numbers(self, keyword: str) -> NDArray[Any]:
         """Return the numbers in a column, NaN for those that are missing."""
@@ -123,6 +132,11 @@ def open_table(
     for keyword, column in asked.items():
         if (other := by_column[column]) != keyword:
             raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+    if not is_table(given):
+        raise ValueError(
+            f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
+            "path of a .parquet or .csv file"
+        )
     is_file = isinstance(given, str | os.PathLike)
     native: Any = given
     if is_file:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray, shown
-from sampled_metrics._columns import Ids, as_numbers, is_table, number, open_table
+from sampled_metrics._columns import Ids, as_numbers, number, open_table
 from sampled_metrics._flat import offsets_of
 from sampled_metrics._items import Items, find
 
@@ -82,11 +82,6 @@ def pairs_of(
     refuse_columns(name, given, columns)
     if isinstance(given, Mapping):
         return _pairs_of_dict(name, given, next(iter((*needed, *possible)), None), not needed)
-    if not is_table(given):
-        raise ValueError(
-            f"{name} is {shown(given)}; {name} must be a table with columns, the path of one, or "
-            "a dict by user"
-        )
     required = both | {keyword: columns[keyword] for keyword in needed}
     table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
     values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}

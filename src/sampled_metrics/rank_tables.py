@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray, as_named, shown
 from sampled_metrics._columns import (
-    PLAIN_INTEGER,
     Table,
     as_table_path,
     number,
     open_table,
     parquet_backend,
+    plain_integers,
 )
 from sampled_metrics._flat import flat_integers, offsets_of
 from sampled_metrics._pairs import by_integer
@@ -204,7 +204,7 @@ def write_ranks(
     if file.suffix == ".csv":
         if "" in names or "" in recommenders:
             raise ValueError('recommenders has the name ""; a .csv file keeps no empty name')
-        if len(names) and all(map(PLAIN_INTEGER.fullmatch, names)):
+        if names and plain_integers(names) is not None:
             raise ValueError(
                 f"recommenders has users that are strings of digits, such as {names[0]!r}, which a "
                 ".csv file does not tell from integers; write a .parquet file"
