@@ -291,7 +291,7 @@ def test_ranks_that_are_refused(tmp_path):
     for path, message in ((3, "path is 3; path must be"), ("a.txt", "path is 'a.txt'; the name")):
         with pytest.raises(ValueError, match=message):
             write_ranks({"a": [1]}, path)
-    tuples = Ranks.from_lists([[1]], users=[(1, 2)])
+    tuples = Ranks.from_lists([[1]], users=np.fromiter([(1, 2)], object, 1))
     with pytest.raises(ValueError, match=r"recommenders has the user \(1, 2\); a file keeps"):
         write_ranks({"a": tuples}, tmp_path / "ranks.parquet")
     assert_same(read_ranks(rank_table({"a": tuples}))["a"], tuples)
