@@ -110,6 +110,15 @@ class Table:
         return as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
 
 
+def column_names(**columns: str) -> dict[str, str]:
+    """Return names of columns by their keywords, or say which is none."""
+    for keyword, column in columns.items():
+        if not isinstance(column, str):
+            what = f"{keyword} is {shown(column)}"
+            raise ValueError(f"{what}; {keyword} must be the name of a column")
+    return columns
+
+
 def open_table(
     name: str,
     given: object,
@@ -123,11 +132,6 @@ def open_table(
     import narwhals as nw
 
     asked = {**required, **(optional or {})}
-    for keyword, column in asked.items():
-        if not isinstance(column, str):
-            raise ValueError(
-                f"{keyword} is {shown(column)}; {keyword} must be the name of a column"
-            )
     by_column = {column: keyword for keyword, column in asked.items()}
     for keyword, column in asked.items():
         if (other := by_column[column]) != keyword:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics._columns import column_names
 from sampled_metrics._flat import offsets_of, ranges
 from sampled_metrics._items import find
 from sampled_metrics._pairs import Gathered, Pairs, gather, pairs_of, refuse_twice, relevance_of
@@ -95,7 +96,7 @@ def ranks_from_scores(
     >>> ranks_from_scores({"ann": {"tea": 3, "nut": 1}}, {"ann": ["nut"]}).best
     array([2])
     """
-    columns = {"user": user, "item": item, "score": score, "relevance": relevance}
+    columns = column_names(user=user, item=item, score=score, relevance=relevance)
     if relevant is None and isinstance(scores, Mapping):
         raise ValueError(
             "relevant is missing; where scores is a dict, relevant must be a dict from user to "

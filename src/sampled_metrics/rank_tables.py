@@ -15,6 +15,7 @@ from sampled_metrics._checks import FloatArray, IntArray, as_named, shown
 from sampled_metrics._columns import (
     Table,
     as_table_path,
+    column_names,
     number,
     open_table,
     parquet_backend,
@@ -286,20 +287,20 @@ def read_ranks(
     >>> ranks.users, ranks.values, ranks.n_relevant
     (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
     """
-    options = {
-        "n_tied": n_tied,
-        "n_items": n_items,
-        "relevance": relevance,
-        "n_predicted": n_predicted,
-    }
-    required = {"user": user, "rank": rank}
-    # A column that is not there is an error if the caller has named it.
-    required |= {keyword: column for keyword, column in options.items() if column != keyword}
-    if recommender is not None:
-        options = {"recommender": recommender} | options
-        if recommender != "recommender":
-            required["recommender"] = recommender
-    opened = open_table("table", table, required, options)
+    named = column_names(
+        user=user,
+        rank=rank,
+        n_tied=n_tied,
+        n_items=n_items,
+        relevance=relevance,
+        n_predicted=n_predicted,
+        recommender="recommender" if recommender is None else recommender,
+    )
+    if recommender is None:
+        del named["recommender"]
+    # A column of another name than here is meant to be there.
+    must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
+    opened = open_table("table", table, must, named)
     if not len(opened):
         raise ValueError("table has no rows; give one row for each relevant item")
     names, codes = _recommenders(opened, table, is_named=recommender is not None)
