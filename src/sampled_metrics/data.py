@@ -78,9 +78,9 @@ class Split:
             _as_names("item_names", self.item_names, train.shape[1]),
         )
         for i in _repeats(users, items)[:1]:
-            raise _PairError("", i, f"{_pair(users[i], items[i], names)} are a pair seen before")
+            raise _PairError("", i, f"{pair_name(users[i], items[i], names)} are a pair seen before")
         for i in np.flatnonzero(train[users, items] if users.size else [])[:1]:
-            pair = _pair(users[i], items[i], names)
+            pair = pair_name(users[i], items[i], names)
             raise _PairError("", i, f"{pair} are also a training event; hold out another item")
         checked = (train, read_only(users), read_only(items), *names)
         for field, value in zip(fields(self), checked, strict=True):
@@ -206,7 +206,7 @@ def _build(
     # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
     for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
-        pair = _pair(train[0][i], train[1][i], names)
+        pair = pair_name(train[0][i], train[1][i], names)
         raise _PairError("train_", i, f"{pair} are a pair seen before")
     try:
         return Split(events, *test, *names)
@@ -237,7 +237,7 @@ def _as_names(argument: str, names: NDArray[Any] | None, size: int) -> NDArray[A
     return read_only(array)
 
 
-def _pair(user: int, item: int, names: Names) -> str:
+def pair_name(user: int, item: int, names: Names) -> str:
     user_name, item_name = (
         number if known is None else known[number]
         for number, known in zip((user, item), names, strict=True)
