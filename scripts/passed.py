@@ -19,6 +19,7 @@ DATA = ("book/data/dialects.csv", "book/data/five_users.json", "book/data/probes
 PACKAGE = "src/sampled_metrics"
 DEPENDS_ON = {
     "check-dialects": ("scripts/dialects/*.py", *DATA),
+    "test-doors": ("tests/doors/*.*", f"{PACKAGE}/*.py"),
     "test-peers": (
         "tests/peers/*.*",
         *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "lists", "metric", "metrics")),
