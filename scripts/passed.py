@@ -19,7 +19,12 @@ DATA = ("book/data/dialects.csv", "book/data/five_users.json", "book/data/probes
 PACKAGE = "src/sampled_metrics"
 DEPENDS_ON = {
     "check-dialects": ("scripts/dialects/*.py", *DATA),
-    "test-doors": ("tests/doors/*.*", f"{PACKAGE}/*.py"),
+    "test-doors": (
+        "tests/doors/*.*",
+        *(f"{PACKAGE}/{name}.py" for name in ("_candidates", "_checks", "_counting", "_flat")),
+        *(f"{PACKAGE}/{name}.py" for name in ("_ids", "_models", "data", "lists", "ranks")),
+        *(f"{PACKAGE}/{name}.py" for name in ("scoring", "ties")),
+    ),
     "test-peers": (
         "tests/peers/*.*",
         *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "lists", "metric", "metrics")),

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from scipy import sparse
 
     Pairs: TypeAlias = (
-        sparse.sparray
-        | sparse.spmatrix
-        | tuple[ArrayLike, ArrayLike]
-        | Mapping[Any, Iterable[Any]]
+        sparse.sparray | sparse.spmatrix | tuple[ArrayLike, ArrayLike] | Mapping[Any, Iterable[Any]]
     )
 
 ANY = (-LARGEST, LARGEST)  # a name may be any integer
+UsersAndItems = tuple[NDArray[Any], NDArray[Any], list[int] | int]  # and each user's number of them
 
 
 @dataclass(frozen=True)
@@ -71,9 +69,9 @@ def as_matrix(name: str, pairs: Pairs, split: Split) -> sparse.csr_array:
     if sparse.issparse(pairs):
         return _from_matrix(name, pairs, shape)
     if isinstance(pairs, Mapping):
-        users, items = _from_lists(name, pairs)
+        users, items, times = _from_lists(name, pairs)
     elif isinstance(pairs, tuple | list) and len(pairs) == 2:
-        users, items = _from_columns({f"{name}[{i}]": ids for i, ids in enumerate(pairs)})
+        users, items, times = _from_columns({f"{name}[{i}]": ids for i, ids in enumerate(pairs)})
     else:
         raise ValueError(
             f"{name} is of type {type(pairs).__name__}; {name} must be a sparse matrix of shape "
@@ -81,7 +79,8 @@ def as_matrix(name: str, pairs: Pairs, split: Split) -> sparse.csr_array:
         )
     rows = find_ids(name, "user", users, split.user_names, split.n_users)
     columns = find_ids(name, "item", items, split.item_names, split.n_items)
-    return sparse.csr_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape)
+    cells = np.repeat(rows, times), columns
+    return sparse.csr_array((np.ones(len(columns), dtype=bool), cells), shape)
 
 
 def _from_matrix(name: str, matrix: Any, shape: tuple[int, int]) -> sparse.csr_array:
@@ -96,19 +95,20 @@ def _from_matrix(name: str, matrix: Any, shape: tuple[int, int]) -> sparse.csr_a
     found.sum_duplicates()
     if (found.data != found.data).any():
         raise ValueError(f"{name} holds NaN; {name} must be 0 where a pair is not meant")
-    return found != 0
+    found.eliminate_zeros()
+    return found.astype(np.bool_)
 
 
-def _from_lists(name: str, lists: Mapping[Any, Iterable[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _from_lists(name: str, lists: Mapping[Any, Iterable[Any]]) -> UsersAndItems:
     each = [
         as_ids(f"{name}[{user!r}]", entries(f"{name}[{user!r}]", items, "[3, 5]"), *ANY)
         for user, items in lists.items()
     ]
     users = as_ids(f"list({name})", list(lists), *ANY)
-    return np.repeat(users, [len(items) for items in each]), np.concatenate([users[:0], *each])
+    return users, np.concatenate([users[:0], *each]), [len(items) for items in each]
 
 
-def _from_columns(columns: dict[str, ArrayLike]) -> list[NDArray[Any]]:
+def _from_columns(columns: dict[str, ArrayLike]) -> UsersAndItems:
     same_index(**columns)
     ids = {name: as_ids(name, values, *ANY) for name, values in columns.items()}
     (users, items), (first, second) = ids.values(), ids
@@ -117,4 +117,4 @@ def _from_columns(columns: dict[str, ArrayLike]) -> list[NDArray[Any]]:
             f"{first} has {len(users)} users and {second} {len(items)} items; they must be of the "
             "same length"
         )
-    return [users, items]
+    return users, items, 1

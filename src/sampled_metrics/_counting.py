@@ -52,9 +52,7 @@ class Block:
         listed = [self.count_listed(comparison) for comparison in comparisons]
         if self.only:
             return listed
-        return [
-            row - part for row, part in zip(self.count_rows(comparisons), listed, strict=True)
-        ]
+        return [row - part for row, part in zip(self.count_rows(comparisons), listed, strict=True)]
 
     def first_bad(self, tied: IntArray) -> tuple[int, int] | None:
         """Return an instance and an item with a score that has no place in a ranking, if any."""
@@ -95,7 +93,8 @@ class Block:
     def count_listed(self, comparison: str) -> IntArray:
         """Count the scores of each list that compare so with the target."""
         flags = getattr(np, comparison)(self.listed, self.limits)
-        return np.diff(np.searchsorted(np.flatnonzero(flags), self.lists.indptr))
+        counts: IntArray = np.diff(np.searchsorted(np.flatnonzero(flags), self.lists.indptr))
+        return counts
 
     def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
         """Count the scores of each row that compare so with the target."""
@@ -183,14 +182,19 @@ class DeviceBlock(Block):
         moved = is_torch_array(flags) or is_cupy_array(flags)  # others NumPy asks itself
         return np.asarray(to_device(flags, "cpu") if moved else flags)
 
+    def as_counts(self, numbers: Any) -> IntArray:
+        return self.on_host(numbers).astype(np.int64, copy=False)
+
     def count_listed(self, comparison: str) -> IntArray:
-        flags = self.xp.astype(getattr(self.xp, comparison)(self.listed, self.limits), self.xp.int32)
+        flags = self.xp.astype(
+            getattr(self.xp, comparison)(self.listed, self.limits), self.xp.int32
+        )
         running = self.xp.cumulative_sum(flags, include_initial=True)
         ends = self.xp.take(running, self.on_device(self.lists.indptr))
-        return np.diff(self.on_host(ends).astype(np.int64))
+        return np.diff(self.as_counts(ends))
 
     def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
         rows, limit = self.rows_of(slice(None)), self.target[:, None]
         compared = [getattr(self.xp, comparison)(rows, limit) for comparison in comparisons]
         counts = [self.xp.count_nonzero(flags, axis=1) for flags in compared]
-        return [self.on_host(count).astype(np.int64) for count in counts]
+        return [self.as_counts(count) for count in counts]

@@ -113,18 +113,18 @@ def find_ids(
     """Return which of a split's users or items ids are: their numbers, or the places of names."""
     import pandas as pd
 
-    index = pd.RangeIndex(size) if names is None else pd.Index(names)
+    index = pd.RangeIndex(size) if names is None else pd.Index(names, tupleize_cols=False)
     if not index.is_unique:
         twice = shown(index[index.duplicated()][0])
-        raise ValueError(f"split.{what}_names holds {twice} twice, so {name} is ambiguous")
+        raise ValueError(f"{name} is ambiguous: split.{what}_names holds {twice} twice")
     try:
-        found: IntArray = index.get_indexer(ids).astype(np.int64)
+        found = index.get_indexer(pd.Index(ids, tupleize_cols=False)).astype(np.int64)
     except TypeError as error:
         raise ValueError(f"{name} must hold ids: {error}") from error
     for i in np.flatnonzero(found < 0)[:1]:
         known = f"0 to {size - 1}" if names is None else f"those in split.{what}_names"
         raise ValueError(
-            f"{name} holds the {what} {shown(ids[i])}, which the split lacks; its {what}s are "
+            f"{name} holds the {what} {shown(ids[i : i + 1].tolist()[0])}, which the split lacks; its {what}s are "
             f"{known}"
         )
     return found

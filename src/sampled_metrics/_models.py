@@ -78,9 +78,11 @@ def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
         if str(scores.layout) != "torch.strided":
             raise ValueError(f"{name} is a sparse tensor; use {name}.to_dense()")
     xp = array_namespace(scores)
-    _check_shape(name, scores, shape, xp.isdtype(scores.dtype, ("real floating", "integral", "bool")))
-    # Bits are not compared in the standard.
-    return xp.astype(scores, xp.uint8) if xp.isdtype(scores.dtype, "bool") else scores
+    if xp.isdtype(scores.dtype, "bool"):  # which the standard does not compare
+        scores = xp.astype(scores, xp.uint8)
+    real = xp.isdtype(scores.dtype, ("real floating", "integral"))
+    _check_shape(name, scores, shape, real)
+    return scores
 
 
 def _check_shape(name: str, scores: Any, shape: tuple[int, int], real: bool) -> None:
@@ -122,7 +124,7 @@ def _places(what: str, labels: Any, names: NDArray[Any] | None, wanted: IntArray
     found: IntArray = labels.get_indexer(ids)
     for i in np.flatnonzero(found < 0)[:1]:
         raise ValueError(
-            f"model is a DataFrame without {what} {shown(ids[i])}; label its rows by user and its "
-            "columns by item, or pass model.to_numpy(), in which row i is user i and column j item j"
+            f"model is a DataFrame without {what} {shown(ids[i : i + 1].tolist()[0])}; label its rows by user and its "
+            f"columns by item, or pass model.to_numpy() if it has the {what}s in split's order"
         )
     return found

@@ -78,7 +78,8 @@ class Split:
             _as_names("item_names", self.item_names, train.shape[1]),
         )
         for i in _repeats(users, items)[:1]:
-            raise _PairError("", i, f"{pair_name(users[i], items[i], names)} are a pair seen before")
+            pair = pair_name(users[i], items[i], names)
+            raise _PairError("", i, f"{pair} are a pair seen before")
         for i in np.flatnonzero(train[users, items] if users.size else [])[:1]:
             pair = pair_name(users[i], items[i], names)
             raise _PairError("", i, f"{pair} are also a training event; hold out another item")

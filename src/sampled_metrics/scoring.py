@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sampled_metrics._candidates import Candidates, candidates_of
 from sampled_metrics._checks import IntArray, as_flag, as_integer
@@ -27,8 +27,8 @@ FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size
 class Recommender(Protocol):
     """What ranking needs of a model: one row of scores per user."""
 
-    def scores(self, users: IntArray, /) -> NDArray[Any]:
-        """Return the scores of all items, shape (len(users), n_items)."""
+    def scores(self, users: IntArray, /) -> Any:
+        """Return the scores of all items, an array of shape (len(users), n_items)."""
         ...
 
 
@@ -44,16 +44,29 @@ def exact_ranks(
     """Rank each held-out item among all items except the user's training items.
 
     Counts the candidates that score above the held-out item, and those that tie with it, block of
-    users by block: nothing is sorted, and only one block's scores are in memory.
+    users by block: nothing is sorted, and only one block's scores are in memory. A tensor is
+    counted on its own device, from which only counts come back.
 
     Parameters
     ----------
-    model : Recommender
-        Anything with a method ``scores(users)`` that returns an array of shape
-        (len(users), n_items). It may write every block over the last one: each block is counted
-        before the next one is asked for.
+    model : Recommender, function, or matrix of shape (n_users, n_items)
+        What scores the items for users. An object with a method ``scores(users)``, or a function
+        of users, is given an array of int64 of some users' numbers, and returns their rows of
+        scores, shape (len(users), n_items). It may write every block over the last one: each block
+        is counted before the next one is asked for. A matrix holds all rows at once.
+
+        Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
+        of any other library that follows the array API standard; or a sparse matrix of SciPy, in
+        which what is not stored is a score of 0. The rows and columns of a pandas.DataFrame are
+        found by their labels, the split's names of users and items.
     split : Split
         The training events, and the held-out item of each instance.
+    exclude : pairs of users and items, optional
+        Further items that are no candidates, such as validation events.
+    candidates : pairs of users and items, optional
+        The only items that may be candidates: a list for each user, in which the user's held-out
+        items must be, too. Training items and what `exclude` holds are taken out of the lists.
+        By default all items may be.
     block_size : int, optional
         Number of instances scored at once; by default 256, more for few items, and fewer where
         256 instances have more than 134 million scores.
@@ -63,15 +76,24 @@ def exact_ranks(
     Returns
     -------
     TiedRanks, one entry per held-out item
-        With ``users=split.users`` where some user has several held-out items. Each item is ranked
-        among all candidates, the user's other held-out items included.
+        Its ``users`` are the split's, by name if they have names, and its ``n_items`` counts the
+        candidates. Each item is ranked among all candidates, the user's other held-out items
+        included.
 
     Raises
     ------
     ValueError
-        If `model` has no method ``scores`` or `split` is no Split; if the scores have the wrong
-        shape, are masked, sparse or no real numbers; or if a candidate's score is NaN or the
-        held-out item's infinite. Training items may have any score.
+        If `model` is none of these, or `split` is no Split; if scores have the wrong shape, are
+        masked or no real numbers, or a frame lacks a user or an item; if a candidate's score is
+        NaN or the held-out item's infinite (other items may have any score); if `exclude` or
+        `candidates` names what the split lacks, or a held-out item is excluded or not listed.
+
+    Notes
+    -----
+    Pairs of users and items, in the split's names if it has names and else by number, are given
+    as a sparse matrix of shape (n_users, n_items) that is not 0 at each pair, as a dict from
+    users to lists of items, or as a tuple of two lists of the same length, users and items. A
+    pair that is there twice counts once.
 
     Examples
     --------
@@ -83,6 +105,16 @@ def exact_ranks(
     >>> ranks = exact_ranks(Popular(), split)
     >>> ranks.best, ranks.n_tied, ranks.n_items
     (array([2, 1]), array([1, 0]), array([3, 3]))
+    >>> exact_ranks(Popular(), split, exclude=([0], [1])).best
+    array([1, 1])
+    >>> exact_ranks(Popular(), split, candidates={0: [2, 3], 1: [0, 1, 2]}).n_items
+    array([2, 2])
+
+    A library may count items from 1, and hold the scores of a padding item in column 0:
+
+    >>> scores = np.array([[0, 3.0, 9.0, 2.0, 2.0], [0, 3.0, 9.0, 2.0, 2.0]])
+    >>> exact_ranks(scores[:, 1:], split).best
+    array([2, 1])
     """
     from tqdm import tqdm
 
@@ -93,7 +125,8 @@ def exact_ranks(
         )
     scores, rule = as_model(model, split), candidates_of(split, exclude, candidates)
     if block_size is None:
-        block_size = max(1, min(max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items))
+        at_least, at_most = max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items
+        block_size = max(1, min(at_least, at_most))
     block_size = as_integer("block_size", block_size)
     by_user = np.argsort(split.users, kind="stable")  # a user's instances share a row of scores
     above = np.empty(len(by_user), dtype=np.int64)
