@@ -409,6 +409,30 @@ def test_what_is_no_candidate_may_have_any_score(as_array):
             exact_ranks(scores, ONE, **rule)
 
 
+def test_nothing_but_counts_leaves_a_device(monkeypatch):
+    """On another device than the host's, strict arrays refuse arrays of the host and NumPy's calls.
+
+    What comes to the host is told by its size.
+    """
+    device, taken = array_api_strict.Device("device1"), []
+    kind = type(array_api_strict.asarray(0))
+
+    def as_numpy(array, dtype=None, copy=None):
+        taken.append(array.size)
+        return array._array
+
+    monkeypatch.setattr(kind, "__array__", as_numpy)
+    rng = np.random.default_rng(0)
+    split = random_split(rng, n_users=40, n_items=90, n_instances=60)
+    scores = rng.integers(0, 30, (40, 90)).astype(np.float32)
+    there = array_api_strict.asarray(scores, device=device)
+    excluded = {(user, 1) for user in range(40)} - set(zip(split.users, split.items, strict=True))
+    for model in (there, lambda users: array_api_strict.asarray(scores[users], device=device)):
+        ranks = exact_ranks(model, split, exclude=as_pairs("columns", excluded, split))
+        np.testing.assert_array_equal(ranks.best, by_hand(scores, split, None, excluded)[0])
+    assert max(taken) <= len(split.users) + 1
+
+
 def test_frames_are_read_by_their_labels():
     table = pd.DataFrame([[1, 2], [4, 3]], index=["bob", "ann"], columns=["nut", "tea"])
     names = NAMED.user_names.tolist(), NAMED.item_names.tolist()

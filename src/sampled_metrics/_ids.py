@@ -124,8 +124,8 @@ def find_ids(
     for i in np.flatnonzero(found < 0)[:1]:
         known = f"0 to {size - 1}" if names is None else f"those in split.{what}_names"
         raise ValueError(
-            f"{name} holds the {what} {shown(ids[i : i + 1].tolist()[0])}, which the split lacks; its {what}s are "
-            f"{known}"
+            f"{name} holds the {what} {shown(ids.tolist()[i])}, which the split lacks; its {what}s "
+            f"are {known}"
         )
     return found
 

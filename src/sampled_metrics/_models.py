@@ -124,7 +124,7 @@ def _places(what: str, labels: Any, names: NDArray[Any] | None, wanted: IntArray
     found: IntArray = labels.get_indexer(ids)
     for i in np.flatnonzero(found < 0)[:1]:
         raise ValueError(
-            f"model is a DataFrame without {what} {shown(ids[i : i + 1].tolist()[0])}; label its rows by user and its "
-            f"columns by item, or pass model.to_numpy() if it has the {what}s in split's order"
+            f"model is a DataFrame without {what} {shown(ids.tolist()[i])}; label its rows by user "
+            f"and columns by item, or pass model.to_numpy() if it has the {what}s in split's order"
         )
     return found
