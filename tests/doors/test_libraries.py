@@ -9,6 +9,7 @@ import torch
 from lenskit import score
 from recbole.data.interaction import Interaction
 from recbole.utils.case_study import full_sort_scores
+from scipy import sparse
 
 from sampled_metrics import Split, exact_ranks, ranks_from_recommendations
 
@@ -41,17 +42,12 @@ def agree(ranks, score, split):
 
 def recbole_score(recbole):
     def score(user, item):
-        number = {
-            key: recbole.data.token2id(key, name)
-            for key, name in zip(KEYS, (user, item), strict=False)
-        }
-        pair = Interaction({key: torch.tensor([value]) for key, value in number.items()})
-        return round(recbole.model.predict(pair).item(), 5)
+        names = {"user_id": user, "item_id": item}
+        numbers = {key: recbole.data.token2id(key, name) for key, name in names.items()}
+        pair = Interaction({key: torch.tensor([number]) for key, number in numbers.items()})
+        return recbole.model.predict(pair).item()
 
     return score
-
-
-KEYS = ("user_id", "item_id")
 
 
 def test_recbole_model(recbole, split):
@@ -83,7 +79,7 @@ def test_recbole_in_its_own_numbers(recbole, events, split):
     pairs = [
         data.token2id(key, part[column].to_numpy()) - 1  # number 0 is padding
         for part in (events.train, events.test)
-        for key, column in zip(KEYS, part, strict=True)
+        for key, column in (("user_id", "user"), ("item_id", "item"))
     ]
 
     own = Split.from_pairs(*pairs)
@@ -114,7 +110,7 @@ def test_cornac(cornac, split):
 def implicit_score(model, split):
     def score(user, item):
         (u,), (i,) = np.where(split.user_names == user)[0], np.where(split.item_names == item)[0]
-        return round(float(np.dot(model.user_factors[u], model.item_factors[i])), 5)
+        return float(np.dot(model.user_factors[u], model.item_factors[i]))
 
     return score
 
@@ -127,10 +123,10 @@ def test_implicit_factors(implicit, split):
     agree(ranks, implicit_score(model, split), split)
 
 
-def test_implicit_recommendations(implicit, split, events):
+def test_implicit_recommendations(implicit, split):
     model, users = implicit, np.arange(split.n_users)
 
-    ids, scores = model.recommend(users, split.train, N=10)
+    ids, scores = model.recommend(users, sparse.csr_matrix(split.train), N=10)
     lists = [row[kept] for row, kept in zip(ids, scores > np.finfo(np.float32).min, strict=True)]
     ranks = ranks_from_recommendations(lists, [split.items[split.users == u] for u in users])
 
@@ -138,7 +134,6 @@ def test_implicit_recommendations(implicit, split, events):
     best, worst = by_hand(implicit_score(model, split), split)
     np.testing.assert_array_equal(best, worst)
     expected = [sorted(best[split.users == user].tolist()) for user in users]
-    assert np.split(ranks.values, ranks.offsets[1:-1])[0].tolist() == expected[0]
     np.testing.assert_array_equal(ranks.values, np.concatenate(expected))
 
 
