@@ -17,20 +17,20 @@ HEAD = 2048  # ranks that are all looked at
 STEP = 1.01  # from one rank to the next behind them, until it is known where to look closer
 FINER = 16  # ranks between two neighbors, when looking closer
 BLOCK = 2**20  # probabilities in memory at once
-ROUNDING = 1e-9  # by which a value may miss what is possible
+ROUNDING = 1e-9  # by which a mean that was computed may miss what is possible
 
 
 class Curve:
-    """The points (g(r), M(r)) of the ranks looked at so far.
+    """The points (g(r), M(r)) of the ranks looked at so far, and means rounded by `slack` at most.
 
     Near its ends g changes by less than rounding shows. So the first coordinate is kept twice: as
     what a rank's g is above the least value, and as what it is below the largest.
     """
 
-    def __init__(self, metric: Metric, exact: Metric, draw: Draw) -> None:
+    def __init__(self, metric: Metric, exact: Metric, draw: Draw, slack: float) -> None:
         m, n = draw.n_samples, draw.n_items
         assert isinstance(n, int)
-        self.metric, self.exact, self.draw, self.n = metric, exact, draw, n
+        self.metric, self.exact, self.draw, self.n, self.slack = metric, exact, draw, n, slack
         self.values = sampled_values(metric, m)
         self.least, self.largest = float(self.values.min()), float(self.values.max())
         self.ranks: IntArray = np.arange(0)
@@ -55,14 +55,24 @@ class Curve:
     def as_mean(self, name: str, value: object) -> float:
         """Return a value that the mean of the sampled metric can have."""
         v = as_real(name, value)
-        low, high = self.least + self.x[:, 0].min(), self.largest - self.x[:, 1].min()
-        if not low - ROUNDING <= v <= high + ROUNDING:
+        low, high = self._reach()
+        slack = self.slack + ROUNDING
+        if not low - slack <= v <= high + slack:
             hint = "; divide a percentage by 100" if 1 < v <= 100 else ""
             raise ValueError(
                 f"{name} is {value}; {name} must be from {low:.6g} to {high:.6g}, which is what "
                 f"{self.metric} can be with n_samples {self.draw.n_samples}{hint}"
             )
-        return min(max(v, float(low)), float(high))
+        return min(max(v, low), high)
+
+    def _reach(self) -> tuple[float, float]:
+        """Return the least and the largest mean of the sampled metric."""
+        return self.least + float(self.x[:, 0].min()), self.largest - float(self.x[:, 1].min())
+
+    def unrounded(self, v: float) -> Bounds:
+        """Return the means that a value stands for."""
+        low, high = self._reach()
+        return Bounds(max(v - self.slack, low), min(v + self.slack, high))
 
     def variance(self, v: float) -> float:
         """Return the largest variance of values with the mean v."""
@@ -70,10 +80,18 @@ class Curve:
 
     def interval(self, v: float, n_users: int, z: float) -> Bounds:
         """Return the means that are at most z of their own standard errors away from v."""
-        low, high, shrink = self.least, self.largest, z**2 / n_users
-        center = (v + shrink * (low + high) / 2) / (1 + shrink)
-        half = sqrt(shrink * self.variance(v) + (shrink * (high - low) / 2) ** 2) / (1 + shrink)
-        return Bounds(min(v, max(center - half, low)), max(v, min(center + half, high)))
+        ends = [
+            self._away(sign * z, end, n_users)
+            for sign, end in zip((-1, 1), self.unrounded(v), strict=True)
+        ]
+        return Bounds(*ends)
+
+    def _away(self, z: float, v: float, n_users: int) -> float:
+        """Return the mean that is z of its standard errors above v, or below for a negative z."""
+        low, high, weight = self.least, self.largest, z**2 / n_users
+        shift = weight * ((low + high) / 2 - v)
+        error = sqrt(self.variance(v) / n_users + (z * (high - low) / (2 * n_users)) ** 2)
+        return min(max(v + (shift + z * error) / (1 + weight), low), high)
 
     def bounds(self, low: float, high: float) -> Bounds:
         """Return the extremes of the exact metric, if the sampled one is from low to high."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sampled_metrics._checks import FloatArray, as_confidence, as_integer, as_kind
-from sampled_metrics._curve import ROUNDING, Curve
+from sampled_metrics._curve import Curve
 from sampled_metrics._terms import sampled_values
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.metric import Metric
@@ -64,7 +64,7 @@ class Explanation:
 
     Attributes
     ----------
-    metric, value, n_items, n_samples, replacement, n_users, exact_metric, confidence
+    metric, value, n_items, n_samples, replacement, n_users, exact_metric, confidence, decimals
         As given to `explain`.
     cutoff : float or None
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
@@ -89,6 +89,7 @@ class Explanation:
     n_users: int | None
     exact_metric: Metric
     confidence: float
+    decimals: int
     cutoff: float | None
     bounds: Bounds
     standard_error: float | None
@@ -148,6 +149,7 @@ def explain(
     other: float | None = None,
     exact_metric: Metric | None = None,
     confidence: float = 0.95,
+    decimals: int = 4,
 ) -> Explanation:
     r"""Say what a published sampled metric can mean, with nothing but the number at hand.
 
@@ -174,6 +176,8 @@ def explain(
         The metric of the exact ranks to bound, by default the same.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
+    decimals : int
+        Number of decimals in print: `value` and `other` may be off by half of the last one.
 
     Returns
     -------
@@ -189,12 +193,13 @@ def explain(
     -----
     **The cutoff it resembles** is :math:`K = n k / (m + 1)`. If all ranks are equally likely,
     :math:`k / (m + 1)` of the sampled ranks are in the top k, and the same share of the exact ranks
-    in the top K. With replacement this holds to half a rank, without it exactly.
+    in the top K. Without replacement this is exact, with it K is off by less than one rank.
 
     **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
     computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points
     :math:`(g(r), M(r))`, so what it can reach is their convex hull. The bounds are its lower and
-    upper end above `value`; a distribution on at most two ranks attains each. For `Recall` at k,
+    upper end above `value`, or above what is rounded to it; a distribution on at most two ranks
+    attains each. For `Recall` at k,
     and the exact one at K,
 
     .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
@@ -231,29 +236,34 @@ def explain(
 
     It says more about the cutoff that it resembles.
 
-    >>> explain(Recall(10), 0.66, n_items=3706, n_samples=100, exact_metric=Recall(367)).bounds
-    Bounds(low=0.3659..., high=1.0)
+    >>> protocol = {"n_items": 3706, "n_samples": 100}
+    >>> low, high = explain(Recall(10), 0.66, **protocol, exact_metric=Recall(367)).bounds
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.366 to 1.000'
     """
     as_kind("metric", metric, Metric, "Recall(k=10)")
     exact = metric if exact_metric is None else exact_metric
     as_kind("exact_metric", exact, Metric, "Recall(k=10)")
     n = as_integer("n_items", n_items, low=2)
-    curve = Curve(metric, exact, Draw(n_samples, n_items=n, replacement=replacement))
-    m = curve.draw.n_samples
+    digits = as_integer("decimals", decimals, low=0)
+    draw = Draw(n_samples, n_items=n, replacement=replacement)
+    curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
+    m = draw.n_samples
     v = curve.as_mean("value", value)
     users = None if n_users is None else as_integer("n_users", n_users)
     z = -NormalDist().inv_cdf((1 - as_confidence("confidence", confidence)) / 2)
-    bounds = curve.bounds(v, v)
+    bounds = curve.bounds(*curve.unrounded(v))
     interval = None if users is None else curve.interval(v, users, z)
     return Explanation(
         metric=metric,
         value=v,
         n_items=n,
         n_samples=m,
-        replacement=curve.draw.replacement,
+        replacement=draw.replacement,
         n_users=users,
         exact_metric=exact,
         confidence=float(confidence),
+        decimals=digits,
         cutoff=None if metric.k is None else n * min(metric.k, m + 1) / (m + 1),
         bounds=bounds,
         standard_error=None if users is None else sqrt(curve.variance(v) / users),
@@ -268,20 +278,20 @@ def _difference(
 ) -> Difference:
     """Compare two numbers."""
     w = curve.as_mean("other", other)
-    difference, behind = v - w, curve.bounds(w, w)
+    difference, behind = v - w, curve.bounds(*curve.unrounded(w))
     error = interval = beyond = None
     if n_users is not None:
-        # Of two values, a difference of d needs a share of users that is as large.
-        size, gap = abs(difference), curve.largest - curve.least
-        agreeing = size * (gap - size) if _is_binary(curve.values) else 0.0
-        apart = curve.variance(v) + curve.variance(w)
-        error = Bounds(sqrt(max(agreeing, 0) / n_users), sqrt(apart / n_users))
+        # Of two values, a difference needs as large a share of users who differ.
+        size, gap = abs(difference), curve.largest - curve.least if _is_binary(curve.values) else 0
+        agreeing, apart = max(size * (gap - size), 0), curve.variance(v) + curve.variance(w)
+        error = Bounds(sqrt(agreeing / n_users), sqrt(apart / n_users))
         of_v, of_w = curve.interval(v, n_users, z), curve.interval(w, n_users, z)
         interval = Bounds(
             difference - hypot(v - of_v.low, of_w.high - w),
             difference + hypot(of_v.high - v, w - of_w.low),
         )
-        if size <= z * error.low:
+        size += 2 * curve.slack
+        if n_users * size <= z**2 * (gap - size):
             beyond = False
         elif interval.low > 0 or interval.high < 0:
             beyond = True
@@ -308,6 +318,9 @@ def _sentences(found: Explanation) -> list[str]:
         f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among {m:,} "
         f"others, drawn {drawn} replacement from the other {n - 1:,}."
     ]
+    if found.decimals < 4:
+        half = 0.5 * 10.0**-found.decimals
+        said[0] += f" In print it is rounded by up to {half:g}."
     if found.metric.k is not None and found.cutoff is not None:
         top = min(found.metric.k, m + 1)
         said.append(
@@ -355,8 +368,6 @@ def _against(found: Explanation, difference: Difference) -> list[str]:
     order = "either can be the better one"
     if difference.order_known:
         order = "the order of the exact ones is known"
-    elif found.bounds == difference.other_bounds and _is_point(found.bounds):
-        order = "the two are equal"
     return [
         chance,
         f"Chance aside, exact {found.exact_metric} of the other "
@@ -375,8 +386,5 @@ def _span(bounds: Bounds) -> str:
 
 
 def _can_be(bounds: Bounds) -> str:
-    return f"is {_shown(bounds.low)}" if _is_point(bounds) else f"can be anything {_span(bounds)}"
-
-
-def _is_point(bounds: Bounds) -> bool:
-    return bounds.high - bounds.low < ROUNDING
+    low, high = map(_shown, bounds)
+    return f"is {low}" if low == high else f"can be anything from {low} to {high}"
