@@ -145,7 +145,7 @@ def test_scores_become_ranks(folder):
     )  # fmt: skip
     assert (code, out, errors) == (0, "", "")
     ranks = read_ranks("ranks.csv")["mine"]
-    own = scores.pivot(index="who", columns="what", values="score").to_numpy(dtype=float)
+    own = scores.pivot(index="who", columns="what", values="score").to_numpy(dtype=float, copy=True)
     own[[0, 1, 1], [5, 6, 7]] = -1
     target = own[np.arange(3), [1, 2, 3]]
     np.testing.assert_array_equal(ranks.best, 1 + (own > target[:, None]).sum(axis=1))

@@ -192,6 +192,8 @@ def as_table_path(name: str, given: object) -> Path:
 def _read_csv(path: Path, ids: list[str]) -> pd.DataFrame:
     import pandas as pd
 
+    # From 3.1 on, pandas reads floats exactly unless it is told otherwise.
+    old = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
         return pd.read_csv(
@@ -201,7 +203,7 @@ def _read_csv(path: Path, ids: list[str]) -> pd.DataFrame:
             # An item may be called "NA" or "null": only an empty field is missing.
             keep_default_na=False,
             na_values=[""],
-            float_precision="round_trip",
+            float_precision="round_trip" if old else None,
             low_memory=False,
         )
 
