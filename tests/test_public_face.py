@@ -83,8 +83,9 @@ def test_every_public_method_is_documented(name):
 
 
 def test_examples_are_everywhere_where_a_user_begins():
-    results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Recommender"}
-    for name in set(sampled_metrics.__all__) - results:
+    results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
+    results |= {"Evaluation", "Explanation"}
+    for name in set(sampled_metrics.__all__) - results - {"Recommender"}:
         assert "Examples" in sections(getattr(sampled_metrics, name).__doc__), name
 
 
@@ -96,6 +97,8 @@ def test_all_names_are_sorted_and_there():
 
 def test_every_documented_name_of_a_module_is_a_name_of_the_package():
     for path in sorted((ROOT / "src" / "sampled_metrics").glob("[!_]*.py")):
+        if path.stem in ("cli", "tables"):  # a program, and an extra
+            continue
         module = vars(sys.modules[f"sampled_metrics.{path.stem}"])
         for name in module["__all__"]:
             assert getattr(sampled_metrics, name) is module[name], f"{path.stem}.{name}"
