@@ -395,7 +395,16 @@ def each_of(entry):
 
 
 def has_scores(value):
-    return None if callable(getattr(value, "scores", None)) else False
+    """A matrix, a function, or an object with a method."""
+    if isinstance(value, list):
+        return maybe(array(finite, (2, 4)))(value)
+    has = callable(value) or callable(getattr(value, "scores", None)) or sparse.issparse(value)
+    return None if has else False
+
+
+def pairs(value):
+    """A matrix, or lists by user."""
+    return None if isinstance(value, dict) or sparse.issparse(value) else False
 
 
 def few(value):
@@ -534,6 +543,7 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Split.from_pairs", "train_items"): ("test_items",),
     ("Split.from_pairs", "train_users"): ("test_users",),
     ("exact_ranks", "split"): ("model",),
+    ("exact_ranks", "model"): ("ranks",),  # a metric is a function, of ranks
     ("read_split", "n_users"): ("user",),
     ("read_split", "n_items"): ("item",),
     **{
@@ -894,6 +904,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "test_items": ([2, 0], one_list),
             "n_users": (2, small(2)),
             "n_items": (4, small(3)),
+            "repeated": ("refuse", choice("refuse", "first")),
         },
     ),
     "leave_last_out": (
@@ -906,12 +917,20 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "events['timestamp']": ([2, 1, 1], one_list),
         },
     ),
-    "leave_last_out of a table": (leave_last_out, {"events": (EVENTS, nothing)}),
+    "leave_last_out of a table": (
+        leave_last_out,
+        {
+            "events": (EVENTS, nothing),
+            "repeated": ("refuse", choice("refuse", "first", "last")),
+        },
+    ),
     "exact_ranks": (
         exact_ranks,
         {
             "model": (Popular(), has_scores),
             "split": (SPLIT, instance_of(Split)),
+            "exclude": ({0: [3]}, optional(pairs)),
+            "candidates": ({0: [2, 3], 1: [0]}, optional(pairs)),
             "block_size": (1, optional(COUNT)),
             "progress": (False, flag),
         },

@@ -43,7 +43,9 @@ def as_model(model: Any, split: Split) -> Model:
         return Model("model(users)", model, split.n_items)
     if hasattr(model, "columns") and hasattr(model, "index"):
         return Model("model", _rows_of_frame(model, split), split.n_items)
-    if not isinstance(model, list | tuple) and len(getattr(model, "shape", ())) != 2:
+    model = as_array("model", model) if isinstance(model, list | tuple) else model
+    shape = getattr(model, "shape", None)
+    if not isinstance(shape, tuple) or len(shape) != 2:
         raise ValueError(
             f"model is of type {type(model).__name__}; it must be a matrix of scores of shape "
             f"{split.train.shape}, a function that returns one row of scores per user, or an "

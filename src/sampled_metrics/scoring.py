@@ -61,12 +61,15 @@ def exact_ranks(
         found by their labels, the split's names of users and items.
     split : Split
         The training events, and the held-out item of each instance.
-    exclude : pairs of users and items, optional
-        Further items that are no candidates, such as validation events.
-    candidates : pairs of users and items, optional
-        The only items that may be candidates: a list for each user, in which the user's held-out
-        items must be, too. Training items and what `exclude` holds are taken out of the lists.
-        By default all items may be.
+    exclude : table, path, dict or sparse matrix, optional
+        Pairs of a user and an item that are no candidates either, such as validation events: a
+        table of the columns user and item, or the path of one (.parquet or .csv), or a dict from
+        user to items, in the split's names if it has names and else by number; or a sparse matrix
+        of shape (n_users, n_items) that is not 0 at these pairs.
+    candidates : table, path, dict or sparse matrix, optional
+        Pairs as in `exclude`, which are the only ones that may be candidates. The held-out items
+        must be among them; training items and what `exclude` holds are taken out of them. By
+        default all items may be candidates.
     block_size : int, optional
         Number of instances scored at once; by default 256, more for few items, and fewer where
         256 instances have more than 134 million scores.
@@ -90,10 +93,7 @@ def exact_ranks(
 
     Notes
     -----
-    Pairs of users and items, in the split's names if it has names and else by number, are given
-    as a sparse matrix of shape (n_users, n_items) that is not 0 at each pair, as a dict from
-    users to lists of items, or as a tuple of two lists of the same length, users and items. A
-    pair that is there twice counts once.
+    A pair that is there twice in `exclude` or `candidates` counts once.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def exact_ranks(
     >>> ranks = exact_ranks(Popular(), split)
     >>> ranks.best, ranks.n_tied, ranks.n_items
     (array([2, 1]), array([1, 0]), array([3, 3]))
-    >>> exact_ranks(Popular(), split, exclude=([0], [1])).best
+    >>> exact_ranks(Popular(), split, exclude={0: [1]}).best
     array([1, 1])
     >>> exact_ranks(Popular(), split, candidates={0: [2, 3], 1: [0, 1, 2]}).n_items
     array([2, 2])

@@ -3,6 +3,7 @@
 Users and items are names, and no library numbers them as we do: whatever pairs them wrongly shows.
 """
 
+from contextlib import chdir
 from types import SimpleNamespace
 
 import numpy as np
@@ -117,9 +118,10 @@ def recbole(events, tmp_path_factory):
         "checkpoint_dir": str(folder),
         "eval_args": {"mode": "full", "order": "RO", "group_by": "user"},
     }
-    config = Config(model="BPR", dataset="tiny", config_dict=settings)
-    data = create_dataset(config)
-    train, _, test = data_preparation(config, data)
-    model = BPR(config, train.dataset)
-    Trainer(config, model).fit(train, saved=False, show_progress=False)
+    with chdir(folder):  # RecBole leaves logs where it is run
+        config = Config(model="BPR", dataset="tiny", config_dict=settings)
+        data = create_dataset(config)
+        train, _, test = data_preparation(config, data)
+        model = BPR(config, train.dataset)
+        Trainer(config, model).fit(train, saved=False, show_progress=False)
     return SimpleNamespace(model=model, data=data, test=test)

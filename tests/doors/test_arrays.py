@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import sparse
@@ -45,6 +46,7 @@ def test_tensors_give_the_same_ranks(device, dtype, block_size, rule):
     pairs = (
         half if rule == "exclude" else tuple(map(np.concatenate, zip(half, held_out, strict=True)))
     )
+    pairs = pd.DataFrame(dict(zip(("user", "item"), pairs, strict=True)))
     options = {"block_size": block_size} | ({rule: pairs} if rule else {})
     expected = exact_ranks(scores, split, **options)
     for model in (
