@@ -26,7 +26,7 @@ __all__ = ["Evaluation"]
 Column = tuple[str, str]  # a metric and an estimator, by their names
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What an evaluation found: values with intervals, for each user, for each pair.
 
@@ -212,7 +212,7 @@ class Evaluation:
                 rows[-1]["right_order"] = found.right_order()
         return pd.DataFrame(rows)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return the values with their standard errors, as a table of text."""
         return f"{self._wide().to_string()}\n{self._caption()}"
 
