@@ -239,7 +239,7 @@ const reviewer = (form) => {
   const outline = all.outline(), x = outline.map(([u]) => u);
   const rows = (cut ? upTo(n, own, alike) : [0]).map((c) => [c, at(c)]);
   return {
-    sentence: `A sampled ${name} of ${value} (${drawn(form)}): ${cut ? `the top ${
+    sentence: `A sampled ${name} of ${value} (${drawn(form)}). ${cut ? `The top ${
       whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${whole(alike)} of all ${
       whole(n)}. ` : ""}Chance aside, exact ${name} ${canBe(all.bounds)}. With ${
       whole(users)} users the standard error is ${metric === "HR@k" ? "" : "at most "}${

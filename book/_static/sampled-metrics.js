@@ -222,7 +222,8 @@ const explain = (metric, n, m, replacement) => {
     return {
       bounds: range(low, high), boundsWithError: range(...interval), interval,
       standardError: Math.sqrt(variance(v) / users),
-      outline: () => tabulate(61, (i) => least + (i / 60) * (largest - least))
+      outline: () => [...tabulate(60, (i) => i / 60), 0.9999, 1] // the last step can be a jump
+        .map((share) => least + share * (largest - least))
         .map((u) => [u, ...range(u, u, false)]),
     };
   };

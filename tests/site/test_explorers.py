@@ -396,7 +396,7 @@ def test_reviewers_calculator_by_keyboard(start):
     tab = start("reviewer")
     usual = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
     shown = tab.explorer.inner_text()
-    assert "the top 10 of 101 resembles the top 367 of all 3,706." in shown
+    assert "The top 10 of 101 resembles the top 367 of all 3,706." in shown
     for sentence in str(usual).split("\n"):
         if sentence.startswith("Chance aside"):
             assert sentence.replace("Recall", "HR") in shown
