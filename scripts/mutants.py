@@ -40,10 +40,6 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 SKIPPED = {"test_book_build", "test_prose", "test_benchmarks", "test_quiz", "test_assignment"}
-COVERAGE = """[run]
-dynamic_context = test_function
-source_pkgs = sampled_metrics
-"""
 Reached = dict[str, dict[int, list[str]]]  # module -> line -> tests
 
 
@@ -96,16 +92,16 @@ def tests_that_reach() -> Reached:
     files = sorted((ROOT / "tests").glob("test_*.py"))
     tests = [f"tests/{path.name}" for path in files if path.stem not in SKIPPED]
     with tempfile.TemporaryDirectory() as folder:
-        settings, data = Path(folder, "settings"), Path(folder, "data")
-        settings.write_text(COVERAGE, encoding="utf-8")
-        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
-        command += [f"--data-file={data}", "-m", *PYTEST, *tests]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        data = Path(folder, "data")
+        command = [sys.executable, "-m", *PYTEST, "--cov=sampled_metrics", "--cov-context=test"]
+        command += ["--cov-report=", *tests]
+        environment = os.environ | {"COVERAGE_FILE": str(data)}
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
         found = coverage.CoverageData(str(data))
         found.read()
         return {
             Path(path).stem: {
-                line: sorted({node_id(context) for context in contexts if context})
+                line: sorted({test.partition("|")[0] for test in contexts if test})
                 for line, contexts in found.contexts_by_lineno(path).items()
             }
             for path in found.measured_files()
@@ -122,12 +118,6 @@ def near(lines: dict[int, list[str]], line: int) -> list[str]:
         if lines.get(before):
             return lines[before]
     return sorted({test for tests in lines.values() for test in tests})
-
-
-def node_id(context: str) -> str:
-    """Return what pytest calls a test: tests.test_ties.test_x is tests/test_ties.py::test_x."""
-    folder, module, *names = context.split(".")
-    return f"{folder}/{module}.py::{'::'.join(names)}"
 
 
 def survives(module: str, source: str, tests: list[str]) -> bool:
@@ -151,8 +141,11 @@ def survives(module: str, source: str, tests: list[str]) -> bool:
                 )
             except subprocess.TimeoutExpired:
                 return False  # an endless loop is noticed, too
-            if run.returncode != 0:
+            is_broken = b"ERROR collecting" in run.stdout  # it could not even be imported
+            if run.returncode == 1 or is_broken:
                 return False
+            if run.returncode != 0:
+                raise RuntimeError(run.stdout[-2000:].decode() + run.stderr[-2000:].decode())
         return True
 
 

@@ -67,6 +67,7 @@ from sampled_metrics import (
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
@@ -787,6 +788,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "max_share": (1.0, maybe(number(0, 1))),
         },
     ),
+    "explain": (
+        explain,
+        {
+            "metric": METRIC,
+            "value": (0.5, maybe(from_zero(1))),
+            "n_items": (10, maybe(whole(2))),
+            "n_samples": (3, maybe(whole(1, 10**5))),
+            "n_users": (10, MAYBE_COUNT),
+            "replacement": (True, flag),
+            "other": (0.4, optional(maybe(from_zero(1)))),
+            "exact_metric": (None, optional(instance_of(Metric))),
+            "confidence": (0.95, below_one),
+            "decimals": (4, whole(0)),
+        },
+    ),
     "dominates": (
         dominates,
         {
@@ -1190,7 +1206,8 @@ def test_nested_odd_values_are_refused_by_name_or_mean_what_they_say(argument, v
 
 def test_all_public_names_are_called():
     called = {function_name for call in CALLS for function_name in re.findall(r"\w+", call)}
-    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Evaluation"}
+    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
+    made_by_functions |= {"Evaluation", "Explanation"}
     abstract = {"Estimator", "Metric", "Recommender"}
     assert (
         set(sampled_metrics.__all__) - called

@@ -49,6 +49,7 @@ from sampled_metrics import (
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
@@ -166,6 +167,9 @@ def draws_and_corrections() -> None:
     low: float = identified_set(
         [0.9, 0.1], AUC(), Draw(1, n_items=100), band=0.1, max_share=0.5
     ).low
+    found = explain(NDCG(k=10), 0.4, n_items=3706, n_samples=100, n_users=6040, other=0.3)
+    known: bool = found.difference is not None and found.difference.order_known
+    assert not known
     assert len(of_lists) == len(several) == 2
     assert len(each) == 9
     assert shares.size == 1000
