@@ -79,8 +79,10 @@ def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> N
 
 def repeated(ids: NDArray[Any]) -> IntArray:
     """Return the positions of the ids that were there at an earlier position."""
-    if ids.dtype.kind != "O" and len(np.unique(ids)) == len(ids):
-        return np.empty(0, np.int64)
+    if ids.dtype.kind != "O":
+        ascending = (ids[1:] > ids[:-1]).all()  # looks quickly at what is often so
+        if ascending or len(np.unique(ids)) == len(ids):
+            return np.empty(0, np.int64)
     codes, names = factorize({"users": ids})
     if len(names) == len(codes):
         return np.empty(0, np.int64)
