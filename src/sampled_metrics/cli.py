@@ -234,9 +234,7 @@ def _groups(options: Any) -> dict[Any, Any]:
     """Return the group of each user in the file."""
     from sampled_metrics._columns import open_table
 
-    table = open_table(
-        "ranks", options.ranks, {"user": "user", "group": options.group}, ids=("user", "group")
-    )
+    table = open_table("ranks", options.ranks, {"user": "user", "group": options.group})
     users, groups = (
         ids.names[ids.codes].tolist() for ids in (table.ids("user"), table.ids("group"))
     )
