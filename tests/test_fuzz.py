@@ -67,6 +67,7 @@ from sampled_metrics import (
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
@@ -401,7 +402,16 @@ def each_of(entry):
 
 
 def has_scores(value):
-    return None if callable(getattr(value, "scores", None)) else False
+    """A matrix, a function, or an object with a method."""
+    if isinstance(value, list):
+        return maybe(array(finite, (2, 4)))(value)
+    has = callable(value) or callable(getattr(value, "scores", None)) or sparse.issparse(value)
+    return None if has else False
+
+
+def pairs(value):
+    """A matrix, or lists by user."""
+    return None if isinstance(value, dict) or sparse.issparse(value) else False
 
 
 def few(value):
@@ -561,6 +571,7 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Split.from_pairs", "train_items"): ("test_items",),
     ("Split.from_pairs", "train_users"): ("test_users",),
     ("exact_ranks", "split"): ("model",),
+    ("exact_ranks", "model"): ("ranks",),  # a metric is a function, of ranks
     ("read_split", "n_users"): ("user",),
     ("read_split", "n_items"): ("item",),
     **{
@@ -853,6 +864,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "max_share": (1.0, maybe(number(0, 1))),
         },
     ),
+    "explain": (
+        explain,
+        {
+            "metric": METRIC,
+            "value": (0.5, maybe(from_zero(1))),
+            "n_items": (10, maybe(whole(2))),
+            "n_samples": (3, maybe(whole(1, 10**5))),
+            "n_users": (10, MAYBE_COUNT),
+            "replacement": (True, flag),
+            "other": (0.4, optional(maybe(from_zero(1)))),
+            "exact_metric": (None, optional(instance_of(Metric))),
+            "confidence": (0.95, below_one),
+            "decimals": (4, whole(0)),
+        },
+    ),
     "dominates": (
         dominates,
         {
@@ -970,6 +996,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "test_items": ([2, 0], one_list),
             "n_users": (2, small(2)),
             "n_items": (4, small(3)),
+            "repeated": ("refuse", choice("refuse", "first")),
         },
     ),
     "leave_last_out": (
@@ -982,12 +1009,20 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "events['timestamp']": ([2, 1, 1], one_list),
         },
     ),
-    "leave_last_out of a table": (leave_last_out, {"events": (EVENTS, nothing)}),
+    "leave_last_out of a table": (
+        leave_last_out,
+        {
+            "events": (EVENTS, nothing),
+            "repeated": ("refuse", choice("refuse", "first", "last")),
+        },
+    ),
     "exact_ranks": (
         exact_ranks,
         {
             "model": (Popular(), has_scores),
             "split": (SPLIT, instance_of(Split)),
+            "exclude": ({0: [3]}, optional(pairs)),
+            "candidates": ({0: [2, 3], 1: [0]}, optional(pairs)),
             "block_size": (1, optional(COUNT)),
             "progress": (False, flag),
         },
@@ -1249,7 +1284,8 @@ def test_nested_odd_values_are_refused_by_name_or_mean_what_they_say(argument, v
 
 def test_all_public_names_are_called():
     called = {function_name for call in CALLS for function_name in re.findall(r"\w+", call)}
-    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Evaluation"}
+    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
+    made_by_functions |= {"Evaluation", "Explanation"}
     abstract = {"Estimator", "Metric", "Recommender"}
     assert (
         set(sampled_metrics.__all__) - called

@@ -52,6 +52,7 @@ from sampled_metrics import (
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
@@ -164,8 +165,17 @@ def tables_and_files() -> None:
 def data_and_models() -> None:
     split = Split.from_pairs([0, 1], np.array([0, 1]), pd.Series([0, 1]), [2, 0], n_items=4)
     leave_last_out({"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]})
+    leave_last_out({"user": [1, 1], "item": [3, 3], "timestamp": [2, 1]}, repeated="last")
+    Split.from_pairs([0, 0], [0, 0], [0], [1], repeated="first")
     model: Recommender = Popular()
     ranks: TiedRanks = exact_ranks(model, split, block_size=1, progress=False)
+    table = np.ones((2, 4))
+    exact_ranks(
+        table, split, exclude=pd.DataFrame({"user": [0], "item": 3}), candidates={0: [2, 3], 1: {0}}
+    )
+    exact_ranks(sparse.csr_array(table), split, exclude=sparse.csr_array((2, 4)))
+    exact_ranks(lambda users: table[users], split, candidates=sparse.coo_matrix(table))
+    exact_ranks(pd.DataFrame(table), split)
     knn = ItemKNN(exponent=3, column_neighbors=10, row_norm=None).fit(split.train)
     als = MatrixFactorization(2, regularization=0.1, rng=np.random.SeedSequence(1)).fit(split.train)
     assert len(ranks) == len(exact_ranks(knn, split)) == len(exact_ranks(als, split))
@@ -188,6 +198,9 @@ def draws_and_corrections() -> None:
     low: float = identified_set(
         [0.9, 0.1], AUC(), Draw(1, n_items=100), band=0.1, max_share=0.5
     ).low
+    found = explain(NDCG(k=10), 0.4, n_items=3706, n_samples=100, n_users=6040, other=0.3)
+    known: bool = found.difference is not None and found.difference.order_known
+    assert not known
     assert len(of_lists) == len(several) == 2
     assert len(each) == 9
     assert shares.size == 1000
@@ -250,6 +263,8 @@ WRONG: list[Callable[[], object]] = [
     lambda: TiedRanks([1], 0, 5).to_ranks("average"),  # type: ignore[arg-type]
     lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
     lambda: exact_ranks(np.ones((2, 4)), None),  # type: ignore[arg-type]
+    lambda: exact_ranks(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),  # type: ignore[arg-type]
+    lambda: Split.from_pairs([0], [0], [0], [1], repeated="last"),  # type: ignore[arg-type]
     lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
     lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]
     lambda: compare(RANKS, RANKS, NDCG(), DRAW, fit="all"),  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from sampled_metrics.estimators import (
     Uncorrected,
 )
 from sampled_metrics.evaluation import exact_evaluation, expected_evaluation, sampled_evaluation
+from sampled_metrics.explanation import Difference, Explanation, explain
 from sampled_metrics.frames import ranks_from_scores
 from sampled_metrics.lists import ranks_from_recommendations
 from sampled_metrics.metric import Metric
@@ -56,10 +57,12 @@ __all__ = [
     "Comparison",
     "ConstrainedLeastSquares",
     "CorrectedMetric",
+    "Difference",
     "Dominance",
     "Draw",
     "Estimator",
     "Evaluation",
+    "Explanation",
     "ItemKNN",
     "LeastSquares",
     "MappedCutoff",
@@ -84,6 +87,7 @@ __all__ = [
     "exact_evaluation",
     "exact_ranks",
     "expected_evaluation",
+    "explain",
     "identified_set",
     "leave_last_out",
     "load_movielens_1m",
