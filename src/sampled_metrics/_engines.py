@@ -1,0 +1,166 @@
+"""Tables in a database engine: opened from what the caller gave, checked, and made to fail."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sampled_metrics._checks import shown
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pyarrow as pa
+
+MESSAGE = re.compile(r"refused: (.*?) \(end\)", re.DOTALL)
+KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
+
+
+def opened(**tables: Any) -> dict[str, nw.LazyFrame[Any]]:
+    """Return the tables that are not None, all in the engine of the first one.
+
+    Files and tables in memory are handed to that engine, which is DuckDB where the first is one of
+    them; it then runs in DuckDB's default connection.
+    """
+    try:
+        import duckdb
+        import narwhals as nw
+        import pyarrow as pa  # noqa: F401  what DuckDB and Spark hand over
+    except ImportError as error:
+        raise ImportError('tables need: pip install "sampled-metrics[tables]"') from error
+    made: dict[str, nw.LazyFrame[Any]] = {}
+    for name, table in tables.items():
+        if table is None:
+            continue
+        leader = next(iter(made.values())).to_native() if made else duckdb.sql("SELECT 1 AS one")
+        if _is_path(table):
+            made[name] = _from_path(name, table, leader)
+            continue
+        try:
+            frame = nw.from_native(table)
+        except TypeError as error:
+            raise ValueError(f"{name} is {shown(table)}; {name} must be {KINDS}") from error
+        lazy = isinstance(frame, nw.LazyFrame)
+        made[name] = frame if lazy else from_memory(name, frame.to_arrow(), leader)
+        _check_engine(name, made)
+    return made
+
+
+def _is_path(table: object) -> bool:
+    return isinstance(table, str | os.PathLike)
+
+
+def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
+    first = next(iter(made))
+    kinds = [made[each].implementation for each in (first, name)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"{first} is in {kinds[0].name}, {name} in {kinds[1].name}; give both from one engine"
+        )
+    if kinds[1].is_pyspark():
+        session = made[name].to_native().sparkSession
+        if session.conf.get("spark.sql.ansi.enabled") != "true":  # errors would become nulls
+            raise ValueError(
+                f"{name} is from a Spark session that hides errors; set "
+                "spark.sql.ansi.enabled to true in it"
+            )
+
+
+def _from_path(name: str, path: str | os.PathLike[str], leader: Any) -> nw.LazyFrame[Any]:
+    """Let the engine of a table read a file."""
+    import duckdb
+    import narwhals as nw
+
+    text = os.fspath(path)
+    if isinstance(leader, duckdb.DuckDBPyRelation):
+        quoted = text.replace("'", "''")
+        try:
+            return nw.from_native(leader.query("leader", f"FROM '{quoted}'"))
+        except duckdb.Error as error:
+            why = str(error).partition("\n")[0]
+            raise ValueError(f"{name} is {shown(text)}, which DuckDB cannot read: {why}") from error
+    if hasattr(leader, "sparkSession"):
+        reader = leader.sparkSession.read
+        if ".csv" in text:
+            return nw.from_native(reader.csv(text, header=True, inferSchema=True))
+        return nw.from_native(reader.parquet(text))
+    raise ValueError(f"{name} is {shown(text)}; open it in the engine of the first table")
+
+
+def from_memory(name: str, arrow: pa.Table, leader: Any) -> nw.LazyFrame[Any]:
+    """Hand a table in memory to the engine of another table."""
+    import duckdb
+    import narwhals as nw
+
+    if isinstance(leader, duckdb.DuckDBPyRelation):
+        return nw.from_native(leader.query("leader", "FROM arrow"))  # the argument, by its name
+    if hasattr(leader, "sparkSession"):
+        return nw.from_native(leader.sparkSession.createDataFrame(arrow))
+    if isinstance(leader, type(nw.from_native(arrow, eager_only=True).lazy("polars").to_native())):
+        return nw.from_native(arrow, eager_only=True).lazy("polars")
+    raise ValueError(f"{name} is in memory; give it from the engine of the first table")
+
+
+def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
+    """Select columns, which get the names of their keywords."""
+    import narwhals as nw
+
+    there = frame.collect_schema().names()
+    for keyword, column in named.items():
+        if not isinstance(column, str):
+            raise ValueError(f"{keyword} is {shown(column)}; {keyword} must be a column's name")
+        if column not in there:
+            raise ValueError(
+                f"{name} has no column {column!r}, only {shown(there)}; name it with {keyword}="
+            )
+    return frame.select(**{keyword: nw.col(column) for keyword, column in named.items()})
+
+
+def check_same_ids(
+    one: nw.LazyFrame[Any], name: str, other: nw.LazyFrame[Any], other_name: str
+) -> None:
+    """Refuse ids of different kinds, which an engine may convert or never find equal."""
+    kinds, others = one.collect_schema(), other.collect_schema()
+    for column in ("user", "item"):
+        a, b = kinds[column], others[column]
+        if a != b and not (a.is_integer() and b.is_integer()):
+            raise ValueError(
+                f"{column} is of type {a} in {name} and of type {b} in {other_name}; "
+                "make both integers or both strings"
+            )
+
+
+def count(condition: nw.Expr) -> nw.Expr:
+    """Count rows; a condition that is missing is not fulfilled."""
+    import narwhals as nw
+
+    return nw.when(condition).then(1).count()
+
+
+def checked(value: nw.Expr, problems: Sequence[tuple[nw.Expr, str]]) -> nw.Expr:
+    """Return a value whose computation fails in rows with a problem, with the first one's message.
+
+    The one way to fail that all engines know is a cast that cannot be made. Their errors quote the
+    text that is no number, which is the message.
+    """
+    import narwhals as nw
+
+    text: nw.Expr = nw.lit("0")
+    for bad, message in reversed(problems):
+        ids = [nw.col(name).cast(nw.String).fill_null("(missing)") for name in ("user", "item")]
+        said = [nw.lit("refused: user "), ids[0], nw.lit(", item "), ids[1]]
+        text = (
+            nw.when(bad).then(nw.concat_str([*said, nw.lit(f": {message} (end)")])).otherwise(text)
+        )
+    return nw.when(text.cast(nw.Int64) == 0).then(value)
+
+
+def collected(frame: nw.LazyFrame[Any]) -> Any:
+    """Run a table in its engine and return it as arrow, or say what is wrong with its rows."""
+    try:
+        return frame.collect("pyarrow").to_native()
+    except Exception as error:  # each engine has its own
+        if found := MESSAGE.search(str(error)):
+            raise ValueError(found[1]) from error
+        raise

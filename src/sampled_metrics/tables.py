@@ -1,0 +1,540 @@
+"""Ranks and metrics of tables that a database engine holds: larger than memory, or on a cluster.
+
+The same counting as in `exact_ranks`, written once with narwhals. It runs in the engine that the
+tables are given in: DuckDB for files and DuckDB's relations, Spark for its DataFrames, and any
+other that narwhals speaks. A *rank table* holds the result, one row for each relevant item, in the
+columns ``user``, ``item``, ``rank``, and where they are known ``n_tied``, ``n_items``,
+``n_predicted`` and ``relevance``. Nothing is sorted and no function of ours runs in the engine, so
+that its own limits on memory hold; a table from an engine is not read before its result is.
+
+Needs the extra ``tables``: ``pip install "sampled-metrics[tables]"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from sampled_metrics._checks import FloatArray, IntArray, as_choice, as_flag, as_list
+from sampled_metrics._engines import (
+    check_same_ids,
+    checked,
+    collected,
+    columns,
+    count,
+    from_memory,
+    opened,
+)
+from sampled_metrics._flat import offsets_of
+from sampled_metrics.metric import Metric
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ties import TiedRanks
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = [
+    "collect_ranks",
+    "rank_table_from_recommendations",
+    "rank_table_from_scores",
+    "values_per_user",
+]
+
+KEY = ["user", "item"]
+
+
+def rank_table_from_scores(
+    scores: Any,
+    relevant: Any = None,
+    *,
+    exclude: Any = None,
+    user: str = "user",
+    item: str = "item",
+    score: str = "score",
+    relevance: str = "relevance",
+    unique: bool = False,
+) -> Any:
+    """Rank relevant items among the candidates of their users, by counting in an engine.
+
+    Parameters
+    ----------
+    scores : path, DuckDB relation, Spark DataFrame or other table
+        The candidates, in the columns `user`, `item` and `score`: all items that a user's relevant
+        items are ranked among. Paths of parquet or CSV files may hold ``*``.
+    relevant : table, optional
+        The relevant items, in the columns `user` and `item`, each with a row in `scores`. By
+        default the rows of `scores` whose `relevance` is above 0; a missing one counts as 0.
+    exclude : table, optional
+        Pairs of `user` and `item` that are no candidates, such as the training events.
+    user, item, score, relevance : str
+        What the columns are called, in all tables.
+    unique : bool
+        Whether it is known that `scores` holds no pair of user and item twice. Else this is
+        checked, which takes about as long as counting and more memory.
+
+    Returns
+    -------
+    table of the kind of `scores` (for a path a DuckDB relation), lazy
+        Columns user, item, rank (1 + the number of candidates with a higher score), n_tied (other
+        candidates with exactly the same score) and n_items (all candidates of the user); also
+        relevance, where that is a column of numbers. What is wrong with the rows makes the engine
+        fail while it computes the ranks; `collect_ranks` and `values_per_user` make a ValueError
+        of it.
+
+    Raises
+    ------
+    ValueError
+        If the tables cannot be used together, or lack a column. While the ranks are computed: if
+        a candidate's score is missing or NaN or a relevant item's is infinite, a relevant item has
+        no score, is excluded or is there twice, or `scores` holds a pair of user and item twice.
+
+    Notes
+    -----
+    Each user's relevant items are joined to the user's candidates and these are counted, so the
+    work grows with the candidates times the relevant items of a user, and memory with the relevant
+    items (some 100 bytes each) and with `exclude`. DuckDB keeps to its ``memory_limit`` and
+    goes to the disk beyond it; set that, and ``threads``, with ``duckdb.execute`` for paths, or
+    give relations of a connection of your own.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> scores = duckdb.sql('''
+    ...     FROM (VALUES (7, 'a', 0.5, 0), (7, 'b', 0.9, 0), (7, 'c', 0.5, 1))
+    ...     AS scores("user", item, score, relevance)''')
+    >>> rank_table_from_scores(scores).fetchall()
+    [(7, 'c', 2, 1, 3, 1)]
+    """
+    import narwhals as nw
+
+    tables = opened(scores=scores, relevant=relevant, exclude=exclude)
+    ids = {"user": user, "item": item}
+    candidates = columns("scores", tables["scores"], **ids, score=score)
+    if not (kind := candidates.collect_schema()["score"]).is_numeric():
+        raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
+    if relevant is None:
+        wanted = _relevant("scores", tables["scores"], relevance, **ids, score=score)
+    else:
+        wanted = _relevant("relevant", tables["relevant"], relevance, **ids)
+        check_same_ids(wanted, "relevant", candidates, "scores")
+        wanted = wanted.join(candidates, on=KEY, how="left")
+    if exclude is not None:
+        excluded = columns("exclude", tables["exclude"], **ids)
+        check_same_ids(excluded, "exclude", candidates, "scores")
+        candidates = candidates.join(excluded, on=KEY, how="anti")
+    counted = _counted(wanted, candidates)
+    if as_flag("unique", unique):
+        counted = counted.with_columns(n_twice=nw.lit(0))
+    else:
+        twice = candidates.group_by(*KEY).agg(n=nw.len()).filter(nw.col("n") > 1)
+        counted = counted.join(twice.group_by("user").agg(n_twice=nw.len()), on="user", how="left")
+    rank = checked(1 + nw.col("n_above"), _problems_of_scores(kind))
+    found = ["rank", "n_tied", "n_items", *_graded(wanted)]
+    return counted.with_columns(rank=rank).select(*KEY, *found).to_native()
+
+
+def _relevant(
+    name: str, table: nw.LazyFrame[Any], relevance: str, **named: str
+) -> nw.LazyFrame[Any]:
+    """Return the relevant rows, and how relevant they are where that is a number."""
+    import narwhals as nw
+
+    if name == "relevant" and relevance not in table.collect_schema().names():
+        return columns(name, table, **named)
+    rows = columns(name, table, **named, relevance=relevance)
+    kind, degree = rows.collect_schema()["relevance"], nw.col("relevance")
+    if kind == nw.Boolean:
+        return rows.filter(degree).drop("relevance")
+    if not kind.is_numeric():
+        raise ValueError(f"{name}[{relevance!r}] is of type {kind}; it must be numbers or booleans")
+    above = degree > 0
+    return rows.filter(above & ~degree.is_nan() if kind.is_float() else above)
+
+
+def _graded(rows: nw.LazyFrame[Any]) -> list[str]:
+    return ["relevance"] if "relevance" in rows.collect_schema().names() else []
+
+
+def _counted(wanted: nw.LazyFrame[Any], candidates: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Join each relevant item to all candidates of its user, and count these."""
+    import narwhals as nw
+
+    own, other = nw.col("score"), nw.col("other_score")
+    no_score = other.is_null()
+    if candidates.collect_schema()["score"].is_float():
+        no_score = no_score | other.is_nan()
+    others = candidates.select(
+        "user", other="item", other_score="score", is_there=nw.lit(1)
+    )  # a user without candidates stays, with a missing is_there
+    return (
+        wanted.join(others, on="user", how="left")
+        .group_by(*KEY)
+        .agg(
+            n_above=count(other > own),
+            n_tied=count(other == own) - 1,
+            n_items=nw.col("is_there").count(),
+            n_self=count(nw.col("other") == nw.col("item")),
+            n_without=count((no_score | nw.col("other").is_null()) & ~nw.col("is_there").is_null()),
+            score=own.max(),
+            **{name: nw.col(name).max() for name in _graded(wanted)},
+        )
+    )
+
+
+def _problems_of_scores(kind: nw.dtypes.DType) -> list[tuple[nw.Expr, str]]:
+    import narwhals as nw
+
+    col = nw.col
+    endless = [
+        (
+            ~(col("score").is_finite() | col("score").is_nan()),
+            "this relevant item's score is infinite; scores of relevant items must be finite",
+        )
+    ]
+    return [
+        (
+            col("user").is_null() | col("item").is_null(),
+            "a relevant item lacks its user or item; drop this row or fill it in",
+        ),
+        (
+            col("score").is_null(),
+            "this relevant item has no score in scores; score it, or take it out of the relevant "
+            "items",
+        ),
+        (
+            col("n_self") == 0,
+            "this item is relevant, but exclude holds it; take it out of one of them",
+        ),
+        (
+            (col("n_self") > 1) | (col("n_twice") > 0),
+            "scores or relevant holds an item of this user twice; keep one row of each pair of "
+            "user and item",
+        ),
+        (
+            col("n_without") > 0,
+            "scores has a candidate of this user whose item is missing, or whose score is missing "
+            "or NaN; drop these rows, or give the candidates a lowest score",
+        ),
+        *(endless if kind.is_float() else []),
+    ]
+
+
+def rank_table_from_recommendations(
+    recommendations: Any,
+    relevant: Any,
+    *,
+    user: str = "user",
+    item: str = "item",
+    rank: str = "rank",
+    relevance: str = "relevance",
+) -> Any:
+    """Look up relevant items in lists of recommendations, in an engine.
+
+    Parameters
+    ----------
+    recommendations : path, DuckDB relation, Spark DataFrame or other table
+        The lists, in the columns `user`, `item` and `rank`; ranks are whole numbers from 1.
+    relevant : table
+        The relevant items, in the columns `user` and `item`; where there is a column `relevance`,
+        those in which it is above 0.
+    user, item, rank, relevance : str
+        What the columns are called, in both tables.
+
+    Returns
+    -------
+    table of the kind of `recommendations` (for a path a DuckDB relation), lazy
+        Columns user, item, rank (missing where the item was not recommended) and n_predicted (the
+        length of the user's list, 0 for a user without one); also relevance, where that is a
+        column of numbers. Users without relevant items are not in it.
+
+    Raises
+    ------
+    ValueError
+        As `rank_table_from_scores`; while the ranks are computed, if a rank is missing or below 1,
+        or one user's list has a rank or an item twice.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> lists = duckdb.sql('''FROM (VALUES (7, 'a', 1), (7, 'b', 2)) AS l("user", item, rank)''')
+    >>> relevant = duckdb.sql('''FROM (VALUES (7, 'b'), (7, 'c')) AS r("user", item)''')
+    >>> sorted(rank_table_from_recommendations(lists, relevant).fetchall())
+    [(7, 'b', 2, 2), (7, 'c', None, 2)]
+    """
+    import narwhals as nw
+
+    tables = opened(recommendations=recommendations, relevant=relevant)
+    ids, col = {"user": user, "item": item}, nw.col
+    lists = columns("recommendations", tables["recommendations"], **ids, rank=rank)
+    if not (kind := lists.collect_schema()["rank"]).is_integer():
+        raise ValueError(f"recommendations[{rank!r}] is of type {kind}; ranks must be integers")
+    wanted = _relevant("relevant", tables["relevant"], relevance, **ids)
+    check_same_ids(wanted, "relevant", lists, "recommendations")
+    lengths = lists.group_by("user").agg(
+        n_predicted=nw.len(),
+        n_ranks=col("rank").n_unique(),
+        n_listed=col("item").n_unique(),
+        n_without=count(col("rank").is_null() | col("item").is_null()),
+        least=col("rank").min(),
+    )
+    looked_up = (
+        wanted.join(lists, on=KEY, how="left")
+        .group_by(*KEY)
+        .agg(col("rank", *_graded(wanted)).max(), n_rows=nw.len())
+        .join(lengths, on="user", how="left")
+    )
+    found = looked_up.with_columns(
+        rank=checked(col("rank").cast(nw.Int64), _problems_of_lists()),
+        n_predicted=col("n_predicted").fill_null(0).cast(nw.Int64),
+    )
+    return found.select(*KEY, "rank", "n_predicted", *_graded(wanted)).to_native()
+
+
+def _problems_of_lists() -> list[tuple[nw.Expr, str]]:
+    import narwhals as nw
+
+    col, length = nw.col, nw.col("n_predicted")
+    return [
+        (
+            col("user").is_null() | col("item").is_null(),
+            "a relevant item lacks its user or item; drop this row or fill it in",
+        ),
+        (
+            col("n_without") > 0,
+            "recommendations lacks an item or a rank of this user; drop these rows or fill them in",
+        ),
+        (col("least") < 1, "recommendations has a rank below 1; ranks must count from 1"),
+        (
+            (col("n_ranks") < length) | (col("n_listed") < length),
+            "recommendations has an item or a rank of this user twice; keep one row of each",
+        ),
+        (col("n_rows") > 1, "relevant holds this item twice; keep one row of each pair"),
+    ]
+
+
+def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
+    """Run a rank table in its engine and bring the ranks into memory.
+
+    Parameters
+    ----------
+    ranks : table or path
+        A rank table, from `rank_table_from_scores` or `rank_table_from_recommendations`, or stored
+        by the engine.
+
+    Returns
+    -------
+    TiedRanks or Ranks
+        TiedRanks where the table has the columns n_tied and n_items, else Ranks; users in
+        ascending order. Gains are kept where some relevance is not 1.
+
+    Raises
+    ------
+    ValueError
+        If something is wrong with the rows from which the ranks are computed.
+
+    Notes
+    -----
+    Needs some 100 bytes of memory for each relevant item.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> scores = duckdb.sql('''
+    ...     FROM (VALUES (7, 'a', 0.5, 0), (7, 'b', 0.9, 0), (7, 'c', 0.5, 1))
+    ...     AS scores("user", item, score, relevance)''')
+    >>> ranks = collect_ranks(rank_table_from_scores(scores))
+    >>> ranks.best, ranks.n_tied, ranks.n_items, ranks.users
+    (array([2]), array([1]), array([3]), array([7]))
+    """
+    frame = opened(ranks=ranks)["ranks"]
+    _check_rank_table(frame)
+    table = collected(frame.sort("user", "rank", nulls_last=True))
+    column = {name: table.column(name).to_numpy() for name in table.column_names if name != "item"}
+    users, gains = column["user"], column.get("relevance")
+    if gains is None or (gains == 1).all():
+        gains = None
+    if "n_tied" in column:
+        return TiedRanks(column["rank"], column["n_tied"], column["n_items"], users, gains)
+    first = np.append(True, users[1:] != users[:-1])[: len(users)]
+    instance, counts = np.cumsum(first) - 1, np.diff(np.append(np.flatnonzero(first), len(users)))
+    ranked = table.column("rank").is_valid().to_numpy()
+    return Ranks(
+        column["rank"][ranked],
+        offsets_of(np.bincount(instance[ranked], minlength=len(counts))),
+        counts,
+        column["n_predicted"][first] if "n_predicted" in column else None,
+        gains=None if gains is None else gains[ranked],
+        ideal_gains=None if gains is None else gains[np.lexsort((-gains, instance))],
+        users=users[first],
+    )
+
+
+def _check_rank_table(frame: nw.LazyFrame[Any]) -> list[str]:
+    names = frame.collect_schema().names()
+    if missing := [name for name in ("user", "rank") if name not in names]:
+        raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
+    return names
+
+
+def values_per_user(
+    ranks: Any,
+    metrics: Sequence[Metric],
+    *,
+    ties: Literal["optimistic", "pessimistic"] | None = None,
+) -> Any:
+    """Compute metrics of each user in the engine that holds the ranks.
+
+    Parameters
+    ----------
+    ranks : table or path
+        A rank table in an engine, as for `collect_ranks`. It is read several times: store it
+        first, in a table of the engine or with ``write_parquet``.
+    metrics : list of Metric
+        Any metrics, your own too, whose normalizer does not depend on the ranks.
+    ties : {None, "optimistic", "pessimistic"}
+        The rank that an item gets which ties with others, as in `TiedRanks.break_ties`. None
+        averages over all ways to break the ties, and is refused where some user has several
+        relevant items and ties.
+
+    Returns
+    -------
+    table of the kind of `ranks` (for a path a DuckDB relation), lazy
+        One row per user: the column user, and one named after each metric, such as ``Recall@10``.
+
+    Raises
+    ------
+    ValueError
+        If the ranks are graded, or a metric needs what the table does not know or divides by what
+        depends on the ranks: there, use `collect_ranks` and the metric itself. If ranks tie and
+        `ties` does not say what to do.
+
+    Notes
+    -----
+    The values are the metrics' own: they are computed here for each case (rank, its place among
+    the user's, number of relevant items) that occurs up to the largest cutoff, and joined to the
+    ranks. With cutoffs these are a few hundred cases; without, at most as many as relevant items,
+    some 100 bytes each.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from sampled_metrics import NDCG, Recall
+    >>> ranks = duckdb.sql('''FROM (VALUES (7, 'a', 3), (7, 'b', 12)) AS r("user", item, rank)''')
+    >>> values_per_user(ranks, [Recall(k=10), NDCG(k=10)]).fetchall()
+    [(7, 0.5, 0.306...)]
+    """
+    import narwhals as nw
+    import pyarrow as pa
+
+    named = {str(metric): metric for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")}
+    as_choice("ties", ties, (None, "optimistic", "pessimistic"))
+    frame = opened(ranks=ranks)["ranks"]
+    names = _check_rank_table(frame)
+    _check_metrics(named, names)
+    over_ties = _check_ties(frame, ties)
+    rows = _with_places(frame, names, ties)
+    known = [name for name in ("n_items", "n_predicted") if name in names]
+    if "n_items" in known and not any(metric.needs_n_items for metric in named.values()):
+        known.remove("n_items")
+    key = ["rank", *(["n_tied"] if over_ties else ["place", "n_relevant"]), *known]
+    cutoffs = [metric.k for metric in named.values()]
+    largest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
+    counted = nw.col("rank") <= largest if largest else ~nw.col("rank").is_null()
+    cases = collected(rows.filter(counted).select(key).unique())
+    case = {name: cases.column(name).to_numpy() for name in key}
+    parts = {name: pa.array(_parts(metric, case)) for name, metric in named.items()}
+    joined = rows.join(
+        from_memory("ranks", pa.table({**case, **parts}), frame.to_native()), on=key, how="left"
+    )
+    return joined.group_by("user").agg(nw.col(name).sum() for name in named).to_native()
+
+
+def _check_metrics(named: dict[str, Metric], names: list[str]) -> None:
+    for name, metric in named.items():
+        if metric.needs_n_items and "n_items" not in names:
+            raise ValueError(f"ranks has no column 'n_items'; {name} needs it")
+
+
+def _check_ties(frame: nw.LazyFrame[Any], ties: str | None) -> bool:
+    """Tell whether to average over ties; refuse them where no rule says what they mean."""
+    import narwhals as nw
+
+    names, defaults = frame.collect_schema().names(), {"n_tied": 0, "relevance": 1}
+    full = frame.with_columns(
+        **{name: nw.lit(value) for name, value in defaults.items() if name not in names}
+    )
+    per_user = full.group_by("user").agg(
+        several=nw.len(),
+        tied=nw.col("n_tied").max(),
+        least=nw.col("relevance").min(),
+        most=nw.col("relevance").max(),
+    )
+    facts = per_user.select(
+        nw.col("several", "tied", "most").max(), nw.col("least").min(), n_users=nw.len()
+    )
+    several, tied, most, least, n_users = (each[0].as_py() for each in collected(facts).columns)
+    if n_users and (most, least) != (1, 1):
+        raise ValueError(
+            f"ranks has the relevance {least if least != 1 else most}; values_per_user takes "
+            'relevance 1 only: use collect_ranks(ranks).to_ranks("optimistic") and the metric'
+        )
+    if ties is not None or not tied:
+        return False
+    if several > 1:
+        raise ValueError(
+            "ties is None, but ranks has ties and users with several relevant items; choose "
+            'ties="optimistic" or ties="pessimistic"'
+        )
+    return True
+
+
+def _with_places(frame: nw.LazyFrame[Any], names: list[str], ties: str | None) -> nw.LazyFrame[Any]:
+    """Number each user's relevant items from the best, and choose ranks of those that tie."""
+    import narwhals as nw
+
+    rank = nw.col("rank")
+    rows = frame.with_columns(
+        place=rank.rank("ordinal").over("user"), n_relevant=nw.len().over("user")
+    )
+    if ties is None or "n_tied" not in names:
+        return rows
+    rows = rows.with_columns(
+        first=nw.col("place").min().over("user", "rank"), size=nw.len().over("user", "rank")
+    )
+    step = nw.col("place") - nw.col("first")
+    worse = nw.col("n_tied") + 1 - nw.col("size") if ties == "pessimistic" else 0
+    return rows.with_columns(rank=rank + step + worse)
+
+
+def _parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
+    """Compute what each case adds to its user's value."""
+    rank = case["rank"].astype(np.int64)
+    n = case.get("n_items")
+    if "n_tied" in case:
+        return metric(TiedRanks(rank, case["n_tied"], rank + case["n_tied"] if n is None else n))
+    q, predicted = case["n_relevant"].astype(np.int64), case.get("n_predicted")
+    gains = metric.cut(metric.gain(rank, case["place"], q, n), rank)
+    divisor = _normalizer(metric, {"n_relevant": q, "n_items": n, "n_predicted": predicted})
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(gains / divisor, dtype=np.float64)
+
+
+def _normalizer(metric: Metric, of: dict[str, IntArray | None]) -> FloatArray:
+    """Compute what a metric divides by, from an instance of each kind; refuse what ranks change."""
+    known = {name: values for name, values in of.items() if values is not None}
+    kinds, which = np.unique(np.stack(list(known.values())), axis=1, return_inverse=True)
+    kind = dict(zip(known, kinds, strict=True))
+    counts = kind["n_relevant"]
+    starts = offsets_of(counts)
+    best = np.arange(starts[-1]) - np.repeat(starts[:-1], counts) + 1
+    divisor = np.broadcast_to(metric.normalizer(Ranks(best, starts, **kind)), counts.shape)
+    if metric.k is not None or "n_items" not in known:
+        none = Ranks(best[:0], starts * 0, **kind)
+        if (np.broadcast_to(metric.normalizer(none), counts.shape) != divisor).any():
+            raise ValueError(
+                f"metrics has {metric}, which divides by what the ranks change; call it on the "
+                "ranks of collect_ranks"
+            )
+    return np.asarray(divisor[which.ravel()], dtype=np.float64)
