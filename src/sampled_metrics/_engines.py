@@ -30,25 +30,23 @@ def opened(**tables: Any) -> dict[str, nw.LazyFrame[Any]]:
     except ImportError as error:
         raise ImportError('tables need: pip install "sampled-metrics[tables]"') from error
     made: dict[str, nw.LazyFrame[Any]] = {}
+    leader: nw.LazyFrame[Any] = nw.from_native(duckdb.sql("SELECT 1 AS one"))
     for name, table in tables.items():
         if table is None:
             continue
-        leader = next(iter(made.values())).to_native() if made else duckdb.sql("SELECT 1 AS one")
-        if _is_path(table):
-            made[name] = _from_path(name, table, leader)
-            continue
-        try:
-            frame = nw.from_native(table)
-        except TypeError as error:
-            raise ValueError(f"{name} is {shown(table)}; {name} must be {KINDS}") from error
-        lazy = isinstance(frame, nw.LazyFrame)
-        made[name] = frame if lazy else from_memory(name, frame.to_arrow(), leader)
+        if isinstance(table, str | os.PathLike):
+            made[name] = _from_path(name, os.fspath(table), leader)
+        else:
+            try:
+                frame = nw.from_native(table)
+            except TypeError as error:
+                raise ValueError(f"{name} is {shown(table)}; {name} must be {KINDS}") from error
+            if isinstance(frame, nw.DataFrame):
+                frame = from_memory(name, frame.to_arrow(), leader)
+            made[name] = frame
+        leader = next(iter(made.values()))
         _check_engine(name, made)
     return made
-
-
-def _is_path(table: object) -> bool:
-    return isinstance(table, str | os.PathLike)
 
 
 def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
@@ -58,48 +56,67 @@ def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
         raise ValueError(
             f"{first} is in {kinds[0].name}, {name} in {kinds[1].name}; give both from one engine"
         )
-    if kinds[1].is_pyspark():
+    if kinds[0].is_pyspark():
         session = made[name].to_native().sparkSession
-        if session.conf.get("spark.sql.ansi.enabled") != "true":  # errors would become nulls
+        if session.conf.get("spark.sql.ansi.enabled") != "true":  # failed casts would be nulls
             raise ValueError(
-                f"{name} is from a Spark session that hides errors; set "
-                "spark.sql.ansi.enabled to true in it"
+                f"{name} is from a Spark session without spark.sql.ansi.enabled, which hides "
+                "errors; set it to true"
             )
 
 
-def _from_path(name: str, path: str | os.PathLike[str], leader: Any) -> nw.LazyFrame[Any]:
+def _from_path(name: str, path: str, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Let the engine of a table read a file."""
     import duckdb
     import narwhals as nw
 
-    text = os.fspath(path)
-    if isinstance(leader, duckdb.DuckDBPyRelation):
-        quoted = text.replace("'", "''")
+    native: Any = leader.to_native()
+    if leader.implementation.is_duckdb():
+        quoted = path.replace("'", "''")
         try:
-            return nw.from_native(leader.query("leader", f"FROM '{quoted}'"))
+            found = native.query("leader", f"FROM '{quoted}'")
         except duckdb.Error as error:
             why = str(error).partition("\n")[0]
-            raise ValueError(f"{name} is {shown(text)}, which DuckDB cannot read: {why}") from error
-    if hasattr(leader, "sparkSession"):
-        reader = leader.sparkSession.read
-        if ".csv" in text:
-            return nw.from_native(reader.csv(text, header=True, inferSchema=True))
-        return nw.from_native(reader.parquet(text))
-    raise ValueError(f"{name} is {shown(text)}; open it in the engine of the first table")
+            raise ValueError(f"{name} is {shown(path)}, which DuckDB cannot read: {why}") from error
+    elif leader.implementation.is_pyspark():
+        reader = native.sparkSession.read
+        is_csv = ".csv" in path
+        found = reader.csv(path, header=True, inferSchema=True) if is_csv else reader.parquet(path)
+    else:
+        raise ValueError(f"{name} is {shown(path)}; open it in the engine of the first table")
+    opened: nw.LazyFrame[Any] = nw.from_native(found)
+    return opened
 
 
-def from_memory(name: str, arrow: pa.Table, leader: Any) -> nw.LazyFrame[Any]:
+def from_memory(name: str, arrow: pa.Table, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Hand a table in memory to the engine of another table."""
-    import duckdb
     import narwhals as nw
 
-    if isinstance(leader, duckdb.DuckDBPyRelation):
-        return nw.from_native(leader.query("leader", "FROM arrow"))  # the argument, by its name
-    if hasattr(leader, "sparkSession"):
-        return nw.from_native(leader.sparkSession.createDataFrame(arrow))
-    if isinstance(leader, type(nw.from_native(arrow, eager_only=True).lazy("polars").to_native())):
-        return nw.from_native(arrow, eager_only=True).lazy("polars")
-    raise ValueError(f"{name} is in memory; give it from the engine of the first table")
+    native, engine = leader.to_native(), leader.implementation
+    handed: Any
+    if engine.is_duckdb():
+        handed = native.query("leader", "FROM arrow")  # DuckDB finds the argument by its name
+    elif engine.is_pyspark():
+        handed = native.sparkSession.createDataFrame(arrow)
+    elif engine.is_ibis():
+        import ibis
+
+        handed = ibis.memtable(arrow)
+    elif engine.is_polars():
+        handed = nw.from_native(arrow, eager_only=True).lazy("polars").to_native()
+    else:
+        raise ValueError(f"{name} is in memory; give it from the engine of the first table")
+    frame: nw.LazyFrame[Any] = nw.from_native(handed)
+    return frame
+
+
+def rank_table(ranks: Any) -> tuple[nw.LazyFrame[Any], list[str]]:
+    """Open a rank table, and return it with the names of its columns."""
+    frame = opened(ranks=ranks)["ranks"]
+    names = frame.collect_schema().names()
+    if missing := [name for name in ("user", "rank") if name not in names]:
+        raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
+    return frame, names
 
 
 def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
