@@ -19,6 +19,14 @@ DATA = ("book/data/dialects.csv", "book/data/five_users.json", "book/data/probes
 PACKAGE = "src/sampled_metrics"
 DEPENDS_ON = {
     "check-dialects": ("scripts/dialects/*.py", *DATA),
+    "test-engines": (
+        "tests/engines/*.*",
+        "tests/counted_slowly.py",
+        *(
+            f"{PACKAGE}/{name}.py"
+            for name in ("_engines", "_values", "tables", "metric", "metrics", "ranks", "ties")
+        ),
+    ),
     "test-peers": (
         "tests/peers/*.*",
         *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "lists", "metric", "metrics")),
