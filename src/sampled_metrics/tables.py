@@ -18,13 +18,16 @@ import numpy as np
 
 from sampled_metrics._checks import as_flag
 from sampled_metrics._engines import (
-    check_same_ids,
+    KEY,
     checked,
     collected,
     columns,
     count,
     opened,
+    problem,
     rank_table,
+    repeated,
+    with_ids_of,
 )
 from sampled_metrics._flat import offsets_of
 from sampled_metrics._values import values_per_user
@@ -41,7 +44,14 @@ __all__ = [
     "values_per_user",
 ]
 
-KEY = ["user", "item"]
+TWICE = "{} holds this pair of user and item twice; keep one row of it"
+EXCLUDED = "it is relevant, but exclude holds it; take it out of one of them"
+MISSING = (
+    "scores has a candidate whose item is missing, or whose score is missing or NaN; drop it, or "
+    "give it the lowest score"
+)
+NO_SCORE = "it is relevant, but has no score in scores; score it, or take it out of relevant"
+ENDLESS = "it is relevant, and its score is infinite; scores of relevant items must be finite"
 
 
 def rank_table_from_scores(
@@ -106,32 +116,30 @@ def rank_table_from_scores(
     >>> rank_table_from_scores(scores).fetchall()
     [(7, 'c', 2, 1, 3, 1)]
     """
-    import narwhals as nw
-
     tables = opened(scores=scores, relevant=relevant, exclude=exclude)
     ids = {"user": user, "item": item}
     candidates = columns("scores", tables["scores"], **ids, score=score)
     if not (kind := candidates.collect_schema()["score"]).is_numeric():
         raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
+    problems = []
     if relevant is None:
-        wanted = _relevant("scores", tables["scores"], relevance, **ids, score=score)
+        relevant_rows = wanted = _relevant(
+            "scores", tables["scores"], relevance, **ids, score=score
+        )
     else:
-        wanted = _relevant("relevant", tables["relevant"], relevance, **ids)
-        check_same_ids(wanted, "relevant", candidates, "scores")
-        wanted = wanted.join(candidates, on=KEY, how="left")
+        relevant_rows = _relevant("relevant", tables["relevant"], relevance, **ids)
+        relevant_rows = with_ids_of(candidates, "scores", relevant_rows, "relevant")
+        wanted = relevant_rows.join(candidates, on=KEY, how="left")
+        problems.append(problem(repeated(relevant_rows), TWICE.format("relevant")))
     if exclude is not None:
         excluded = columns("exclude", tables["exclude"], **ids)
-        check_same_ids(excluded, "exclude", candidates, "scores")
+        excluded = with_ids_of(candidates, "scores", excluded, "exclude")
+        problems.append(problem(relevant_rows.join(excluded, on=KEY, how="semi"), EXCLUDED))
         candidates = candidates.join(excluded, on=KEY, how="anti")
-    counted = _counted(wanted, candidates)
-    if as_flag("unique", unique):
-        counted = counted.with_columns(n_twice=nw.lit(0))
-    else:
-        twice = candidates.group_by(*KEY).agg(n=nw.len()).filter(nw.col("n") > 1)
-        counted = counted.join(twice.group_by("user").agg(n_twice=nw.len()), on="user", how="left")
-    rank = checked(1 + nw.col("n_above"), _problems_of_scores(kind))
-    found = ["rank", "n_tied", "n_items", *_graded(wanted)]
-    return counted.with_columns(rank=rank).select(*KEY, *found).to_native()
+    problems.append(problem(candidates.filter(_is_missing(kind)), MISSING))
+    if not as_flag("unique", unique):
+        problems.append(problem(repeated(candidates), TWICE.format("scores")))
+    return _counted(wanted, candidates, problems).to_native()
 
 
 def _relevant(
@@ -156,68 +164,30 @@ def _graded(rows: nw.LazyFrame[Any]) -> list[str]:
     return ["relevance"] if "relevance" in rows.collect_schema().names() else []
 
 
-def _counted(wanted: nw.LazyFrame[Any], candidates: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _is_missing(kind: nw.dtypes.DType) -> nw.Expr:
+    import narwhals as nw
+
+    score = nw.col("score")
+    missing = score.is_null() | nw.col("item").is_null()
+    return missing | score.is_nan() if kind.is_float() else missing
+
+
+def _counted(
+    wanted: nw.LazyFrame[Any], candidates: nw.LazyFrame[Any], problems: list[nw.LazyFrame[Any]]
+) -> nw.LazyFrame[Any]:
     """Join each relevant item to all candidates of its user, and count these."""
     import narwhals as nw
 
-    own, other = nw.col("score"), nw.col("other_score")
-    no_score = other.is_null()
-    if candidates.collect_schema()["score"].is_float():
-        no_score = no_score | other.is_nan()
-    others = candidates.select(
-        "user", other="item", other_score="score", is_there=nw.lit(1)
-    )  # a user without candidates stays, with a missing is_there
-    return (
-        wanted.join(others, on="user", how="left")
-        .group_by(*KEY)
-        .agg(
-            n_above=count(other > own),
-            n_tied=count(other == own) - 1,
-            n_items=nw.col("is_there").count(),
-            n_self=count(nw.col("other") == nw.col("item")),
-            n_without=count((no_score | nw.col("other").is_null()) & ~nw.col("is_there").is_null()),
-            score=own.max(),
-            **{name: nw.col(name).max() for name in _graded(wanted)},
-        )
+    own, other = nw.col("score"), nw.col("other")
+    pairs = wanted.join(candidates.select("user", other="score"), on="user", how="left")
+    counted = pairs.group_by(*KEY, "score", *_graded(wanted)).agg(
+        rank=1 + count(other > own), n_tied=count(other == own) - 1, n_items=nw.len()
     )
-
-
-def _problems_of_scores(kind: nw.dtypes.DType) -> list[tuple[nw.Expr, str]]:
-    import narwhals as nw
-
-    col = nw.col
-    endless = [
-        (
-            ~(col("score").is_finite() | col("score").is_nan()),
-            "this relevant item's score is infinite; scores of relevant items must be finite",
-        )
-    ]
-    return [
-        (
-            col("user").is_null() | col("item").is_null(),
-            "a relevant item lacks its user or item; drop this row or fill it in",
-        ),
-        (
-            col("score").is_null(),
-            "this relevant item has no score in scores; score it, or take it out of the relevant "
-            "items",
-        ),
-        (
-            col("n_self") == 0,
-            "this item is relevant, but exclude holds it; take it out of one of them",
-        ),
-        (
-            (col("n_self") > 1) | (col("n_twice") > 0),
-            "scores or relevant holds an item of this user twice; keep one row of each pair of "
-            "user and item",
-        ),
-        (
-            col("n_without") > 0,
-            "scores has a candidate of this user whose item is missing, or whose score is missing "
-            "or NaN; drop these rows, or give the candidates a lowest score",
-        ),
-        *(endless if kind.is_float() else []),
-    ]
+    of_the_item = [(own.is_null(), NO_SCORE)]
+    if wanted.collect_schema()["score"].is_float():
+        of_the_item.append((~(own.is_finite() | own.is_nan()), ENDLESS))
+    numbers = ["rank", "n_tied", "n_items"]
+    return checked(counted, numbers, of_the_item, problems).select(*KEY, *numbers, *_graded(wanted))
 
 
 def rank_table_from_recommendations(
@@ -270,47 +240,24 @@ def rank_table_from_recommendations(
     if not (kind := lists.collect_schema()["rank"]).is_integer():
         raise ValueError(f"recommendations[{rank!r}] is of type {kind}; ranks must be integers")
     wanted = _relevant("relevant", tables["relevant"], relevance, **ids)
-    check_same_ids(wanted, "relevant", lists, "recommendations")
-    lengths = lists.group_by("user").agg(
-        n_predicted=nw.len(),
-        n_ranks=col("rank").n_unique(),
-        n_listed=col("item").n_unique(),
-        n_without=count(col("rank").is_null() | col("item").is_null()),
-        least=col("rank").min(),
-    )
-    looked_up = (
-        wanted.join(lists, on=KEY, how="left")
-        .group_by(*KEY)
-        .agg(col("rank", *_graded(wanted)).max(), n_rows=nw.len())
-        .join(lengths, on="user", how="left")
-    )
-    found = looked_up.with_columns(
-        rank=checked(col("rank").cast(nw.Int64), _problems_of_lists()),
-        n_predicted=col("n_predicted").fill_null(0).cast(nw.Int64),
+    wanted = with_ids_of(lists, "recommendations", wanted, "relevant")
+    lengths = lists.group_by("user").agg(n_predicted=nw.len(), n_ranks=col("rank").n_unique())
+    missing = col("rank").is_null() | col("item").is_null()
+    problems = [
+        problem(repeated(wanted), TWICE.format("relevant")),
+        problem(repeated(lists), TWICE.format("recommendations")),
+        problem(lists.filter(missing), "recommendations lacks the item or its rank; fill it in"),
+        problem(lists.filter(col("rank") < 1), "its rank is below 1; ranks must count from 1"),
+    ]
+    looked_up = wanted.join(lists, on=KEY, how="left").join(lengths, on="user", how="left")
+    one_rank_twice = col("n_ranks") < col("n_predicted")
+    found = checked(
+        looked_up.with_columns(col("n_predicted").fill_null(0)),
+        ["rank", "n_predicted"],
+        [(one_rank_twice, "recommendations gives one rank to two items of this user")],
+        problems,
     )
     return found.select(*KEY, "rank", "n_predicted", *_graded(wanted)).to_native()
-
-
-def _problems_of_lists() -> list[tuple[nw.Expr, str]]:
-    import narwhals as nw
-
-    col, length = nw.col, nw.col("n_predicted")
-    return [
-        (
-            col("user").is_null() | col("item").is_null(),
-            "a relevant item lacks its user or item; drop this row or fill it in",
-        ),
-        (
-            col("n_without") > 0,
-            "recommendations lacks an item or a rank of this user; drop these rows or fill them in",
-        ),
-        (col("least") < 1, "recommendations has a rank below 1; ranks must count from 1"),
-        (
-            (col("n_ranks") < length) | (col("n_listed") < length),
-            "recommendations has an item or a rank of this user twice; keep one row of each",
-        ),
-        (col("n_rows") > 1, "relevant holds this item twice; keep one row of each pair"),
-    ]
 
 
 def collect_ranks(ranks: Any) -> TiedRanks | Ranks:

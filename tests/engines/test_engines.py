@@ -85,17 +85,17 @@ def test_errors(engine, unique):
         {"user": [1, 1, 1], "item": [*"abc"], "score": [0.5, 0.2, 0.1], "relevance": [1, 0, 0]}
     )
     for column, values, match in (
-        ("score", [0.5, 0.2, np.nan], "user 1, item a: scores has a candidate of this user"),
+        ("score", [0.5, 0.2, np.nan], "user 1, item c: scores has a candidate"),
         ("score", [np.inf, 0.2, 0.1], "user 1, item a: .* infinite"),
         ("item", [*"aac"], "user 1, item a: .* twice"),
-        ("item", [None, "b", "c"], r"item \(missing\): a relevant item lacks"),
+        ("item", [None, "b", "c"], r"item \(missing\): fill in"),
     ):
         with pytest.raises(ValueError, match=match):
             collect_ranks(
                 rank_table_from_scores(engine(good.assign(**{column: values})), unique=unique)
             )
     lists, labels = good.rename(columns={"relevance": "rank"}), good.assign(relevance=1)
-    with pytest.raises(ValueError, match=r"user 1, item .: recommendations has a rank below 1"):
+    with pytest.raises(ValueError, match=r"user 1, item .: its rank is below 1"):
         collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))
 
 
