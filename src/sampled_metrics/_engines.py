@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sampled_metrics._checks import shown
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
 KEY = ["user", "item"]
@@ -26,7 +26,7 @@ def opened(**tables: Any) -> dict[str, nw.LazyFrame[Any]]:
     """
     try:
         import duckdb
-        import narwhals as nw
+        import narwhals.stable.v2 as nw
         import pyarrow as pa  # noqa: F401  what DuckDB and Spark hand over
     except ImportError as error:
         raise ImportError('tables need: pip install "sampled-metrics[tables]"') from error
@@ -69,7 +69,7 @@ def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
 def _from_path(name: str, path: str, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Let the engine of a table read a file."""
     import duckdb
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     native: Any = leader.to_native()
     if leader.implementation.is_duckdb():
@@ -91,7 +91,7 @@ def _from_path(name: str, path: str, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[
 
 def from_memory(name: str, arrow: pa.Table, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Hand a table in memory to the engine of another table."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     native, engine = leader.to_native(), leader.implementation
     handed: Any
@@ -122,7 +122,7 @@ def rank_table(ranks: Any) -> tuple[nw.LazyFrame[Any], list[str]]:
 
 def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
     """Select columns, which get the names of their keywords."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     there = frame.collect_schema().names()
     for keyword, column in named.items():
@@ -139,7 +139,7 @@ def with_ids_of(
     other: nw.LazyFrame[Any], other_name: str, rows: nw.LazyFrame[Any], name: str
 ) -> nw.LazyFrame[Any]:
     """Return rows with ids of the type of another table's, unless these are different in kind."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     wanted, kinds = other.collect_schema(), rows.collect_schema()
     for column in KEY:
@@ -154,14 +154,14 @@ def with_ids_of(
 
 def count(condition: nw.Expr) -> nw.Expr:
     """Count rows; a condition that is missing is not fulfilled."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     return condition.cast(nw.Int32).sum()  # in DuckDB faster than to count
 
 
 def repeated(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """Return the pairs of user and item that are there more than once."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     return rows.group_by(*KEY).agg(n=nw.len()).filter(nw.col("n") > 1)
 
@@ -172,7 +172,7 @@ def problem(rows: nw.LazyFrame[Any], message: str) -> nw.LazyFrame[Any]:
 
 
 def _said(message: str) -> nw.Expr:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     user, item = (nw.col(name).cast(nw.String).fill_null("(missing)") for name in KEY)
     ids = nw.lit("refused: user "), user, nw.lit(", item "), item
@@ -191,7 +191,7 @@ def checked(
     text that is no number, which is the message. Problems are conditions on the rows, and tables of
     the users that have one.
     """
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     first = nw.concat(list(problems)).group_by("user").agg(nw.col("problem").min())
     text = nw.col("problem").fill_null("0")

@@ -15,7 +15,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
 
 def values_per_user(
@@ -65,7 +65,7 @@ def values_per_user(
     >>> values_per_user(ranks, [Recall(k=10), NDCG(k=10)]).fetchall()
     [(7, 0.5, 0.306...)]
     """
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     named = {str(metric): metric for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")}
@@ -96,7 +96,7 @@ def _check_metrics(named: dict[str, Metric], names: list[str]) -> None:
 
 def _check_ties(frame: nw.LazyFrame[Any], ties: str | None) -> bool:
     """Tell whether to average over ties; refuse them where no rule says what they mean."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     names = frame.collect_schema().names()
     n_tied, relevance = (
@@ -131,7 +131,7 @@ def _check_ties(frame: nw.LazyFrame[Any], ties: str | None) -> bool:
 
 def _with_places(frame: nw.LazyFrame[Any], names: list[str], ties: str | None) -> nw.LazyFrame[Any]:
     """Count each user's relevant items from the best, and choose ranks of those that tie."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     rank = nw.col("rank")
     rows = frame.with_columns(

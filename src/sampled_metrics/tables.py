@@ -35,7 +35,7 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
 __all__ = [
     "collect_ranks",
@@ -146,7 +146,7 @@ def _relevant(
     name: str, table: nw.LazyFrame[Any], relevance: str, **named: str
 ) -> nw.LazyFrame[Any]:
     """Return the relevant rows, and how relevant they are where that is a number."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     if name == "relevant" and relevance not in table.collect_schema().names():
         return columns(name, table, **named)
@@ -165,7 +165,7 @@ def _graded(rows: nw.LazyFrame[Any]) -> list[str]:
 
 
 def _is_missing(kind: nw.dtypes.DType) -> nw.Expr:
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     score = nw.col("score")
     missing = score.is_null() | nw.col("item").is_null()
@@ -176,7 +176,7 @@ def _counted(
     wanted: nw.LazyFrame[Any], candidates: nw.LazyFrame[Any], problems: list[nw.LazyFrame[Any]]
 ) -> nw.LazyFrame[Any]:
     """Join each relevant item to all candidates of its user, and count these."""
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     own, other = nw.col("score"), nw.col("other")
     pairs = wanted.join(candidates.select("user", other="score"), on="user", how="left")
@@ -232,7 +232,7 @@ def rank_table_from_recommendations(
     >>> sorted(rank_table_from_recommendations(lists, relevant).fetchall())
     [(7, 'b', 2, 2), (7, 'c', None, 2)]
     """
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
 
     tables = opened(recommendations=recommendations, relevant=relevant)
     ids, col = {"user": user, "item": item}, nw.col
