@@ -1,13 +1,13 @@
 """Which small errors in the package would no test find?
 
-    make mutants                                    # 20 mutants of every module, about two hours
+    make mutants                                    # 20 mutants of every module, about an hour
     python scripts/mutants.py sampling bounds -n 40 # of these modules, 40 each
 
 A mutant is a copy of the package with one small change: another comparison, operator, constant or
-logical word. Its module's tests run on it (`tests/test_MODULE.py` and those listed below, then
-the other unit tests, until one fails). A mutant that passes all of them has survived: either a
-test is missing, or the change makes no difference to anybody (it is equivalent). Those that
-somebody has judged equivalent are listed in `equivalent_mutants.txt`, with the reason.
+logical word. The unit tests run once under coverage; then each mutant meets the tests that reach
+its line, until one fails. A mutant that passes all of them has survived: either a test is missing,
+or the change makes no difference to anybody (it is equivalent). Those that somebody has judged
+equivalent are listed in `equivalent_mutants.txt`, with the reason.
 
 The choice of mutants is random with a fixed seed: the same source has the same mutants.
 Exits with 1 if fewer than 95 percent of a module's other mutants are found.
@@ -32,27 +32,15 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "sampled_metrics"
 KNOWN = Path(__file__).with_name("equivalent_mutants.txt")
 GOAL = 0.95
+PYTEST = ["pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
     ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
-FIRST = {  # tests that are likely to find a mutant, before all others
-    "_checks": ["test_fuzz", "test_metrics", "test_ranks", "test_sampling"],
-    "_distribution": ["test_sampling", "test_evaluation", "test_comparison"],
-    "_fits": ["test_evaluation", "test_comparison"],
-    "_moments": ["test_comparison"],
-    "_programs": ["test_bounds"],
-    "_quadrature": ["test_fits", "test_corrections", "test_estimators", "test_sampling"],
-    "_terms": ["test_several_relevant"],
-    "corrections": ["test_fits", "test_several_relevant"],
-    "estimator": ["test_fits", "test_corrections"],
-    "estimators": ["test_fits", "test_corrections"],
-    "metric": ["test_metrics", "test_ties"],
-    "power": ["test_comparison"],
-    "problem": ["test_fits", "test_corrections"],
-}
+SKIPPED = {"test_book_build", "test_prose", "test_benchmarks", "test_quiz", "test_assignment"}
+Reached = dict[str, dict[int, list[str]]]  # module -> line -> tests
 
 
 def places(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -77,8 +65,8 @@ def places(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield number, "not"
 
 
-def mutate(tree: ast.Module, number: int) -> tuple[str, str]:
-    """Return the source with one node changed, and what was changed."""
+def mutate(tree: ast.Module, number: int) -> tuple[str, str, int]:
+    """Return the source with one node changed, what was changed, and where."""
     changed = copy.deepcopy(tree)
     node = next(node for i, node in enumerate(ast.walk(changed)) if i == number)
     before, line = ast.unparse(node), node.lineno  # type: ignore[attr-defined]
@@ -94,29 +82,71 @@ def mutate(tree: ast.Module, number: int) -> tuple[str, str]:
         if isinstance(node.op, ast.Not):
             node.operand = ast.UnaryOp(ast.Not(), node.operand)
     ast.fix_missing_locations(changed)
-    return ast.unparse(changed), f"line {line}: {before} -> {ast.unparse(node)}"
+    return ast.unparse(changed), f"line {line}: {before} -> {ast.unparse(node)}", line
 
 
-def survives(module: str, source: str) -> bool:
-    """Tell whether all tests pass with this source of the module."""
-    tests = [f"tests/{name}.py" for name in (f"test_{module}", *FIRST.get(module, []))]
-    tests = [name for name in tests if (ROOT / name).exists()]
-    rest = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "tests").glob("test_*.py"))
-    skip = {"tests/test_book_build.py", "tests/test_prose.py", "tests/test_benchmarks.py"}
+def tests_that_reach() -> Reached:
+    """Run the unit tests, and return which of them reach each line of each module."""
+    import coverage
+
+    files = sorted((ROOT / "tests").glob("test_*.py"))
+    tests = [f"tests/{path.name}" for path in files if path.stem not in SKIPPED]
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder, "data")
+        command = [sys.executable, "-m", *PYTEST, "--cov=sampled_metrics", "--cov-context=test"]
+        command += ["--cov-report=", *tests]
+        environment = os.environ | {"COVERAGE_FILE": str(data)}
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+        found = coverage.CoverageData(str(data))
+        found.read()
+        return {
+            Path(path).stem: {
+                line: sorted({test.partition("|")[0] for test in contexts if test})
+                for line, contexts in found.contexts_by_lineno(path).items()
+            }
+            for path in found.measured_files()
+            if Path(path).parent == PACKAGE
+        }
+
+
+def near(lines: dict[int, list[str]], line: int) -> list[str]:
+    """Return the tests that reach a line, or the statement that it belongs to; else all of them.
+
+    A module's constants are computed when it is imported, before any test.
+    """
+    for before in range(line, max(line - 12, 0), -1):
+        if lines.get(before):
+            return lines[before]
+    return sorted({test for tests in lines.values() for test in tests})
+
+
+def survives(module: str, source: str, tests: list[str]) -> bool:
+    """Tell whether these tests, and the module's doctests, pass with this source of the module."""
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "sampled_metrics")
         shutil.copytree(PACKAGE, copied)
         (copied / f"{module}.py").write_text(source, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        command += ["-m", "not slow", *dict.fromkeys([*tests, *(t for t in rest if t not in skip)])]
-        environment = os.environ | {"PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"}
-        try:
-            run = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, timeout=900, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return False  # an endless loop is noticed, too
-        return run.returncode == 0
+        own = sorted(tests, key=lambda test: f"test_{module}.py" not in test)  # likely to find it
+        for some in (own, ["--pyargs", "sampled_metrics"]):
+            command = [sys.executable, "-m", *PYTEST, *some]
+            environment = os.environ | {"PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"}
+            try:
+                run = subprocess.run(
+                    command,
+                    cwd=ROOT,
+                    env=environment,
+                    capture_output=True,
+                    timeout=900,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                return False  # an endless loop is noticed, too
+            is_broken = b"ERROR collecting" in run.stdout  # it could not even be imported
+            if run.returncode == 1 or is_broken:
+                return False
+            if run.returncode != 0:
+                raise RuntimeError(run.stdout[-2000:].decode() + run.stderr[-2000:].decode())
+        return True
 
 
 def main() -> int:
@@ -130,14 +160,20 @@ def main() -> int:
         p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__"
     )
     good = True
+    reached = tests_that_reach()
     for module in modules:
         tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
         numbers = [number for number, _ in places(tree)]
         chosen = random.Random(module).sample(numbers, min(options.n, len(numbers)))
         made = [mutate(tree, number) for number in chosen]
         with ThreadPoolExecutor(options.j) as pool:
-            alive = list(pool.map(lambda mutant, m=module: survives(m, mutant[0]), made))
-        left = [what for (_, what), lives in zip(made, alive, strict=True) if lives]
+            alive = list(
+                pool.map(
+                    lambda mutant, m=module: survives(m, mutant[0], near(reached[m], mutant[2])),
+                    made,
+                )
+            )
+        left = [what for (_, what, _), lives in zip(made, alive, strict=True) if lives]
         equivalent = [what for what in left if any(what.partition(": ")[2] in k for k in known)]
         counted = len(made) - len(equivalent)
         found = len(made) - len(left)

@@ -63,9 +63,11 @@ from sampled_metrics import (
     compare,
     dominates,
     estimate_rank_distribution,
+    evaluate,
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
@@ -402,6 +404,10 @@ def few(value):
     return SKIP if whole(1001)(value) else whole()(value)
 
 
+def at_least_two(value):
+    return few(value) if whole(2)(value) else False
+
+
 def small(low):
     """Numbers of users or items; much larger ones are valid, and fill the memory."""
     return lambda value: (
@@ -459,6 +465,7 @@ LISTS = Ranks.from_lists([[1, 3], [2]], n_items=10)
 TIED = TiedRanks([1, 3, 3], [0, 1, 2], 10)
 FITTED = BiasVariance(0.5).fit(Recall(k=3), DRAW)
 FOUND = compare([1, 2, 3], [3, 2, 2], NDCG(), DRAW)
+EVALUATED = evaluate({"A": [1, 2, 3], "B": [3, 2, 2]}, [NDCG()])
 WEIGHTED = WeightedDraw(2, [5, 2, 1, 1], replacement=False)
 KNN = ItemKNN().fit(TRAIN)
 MODEL = MatrixFactorization(n_factors=2).fit(TRAIN)
@@ -536,7 +543,7 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     },
     ("power_analysis", "metrics"): ("n_items",),
     ("power_analysis", "draws"): ("n_items",),
-    **{(call, "draw"): ("n_items",) for call in DRAWN},
+    **{(call, "draw"): ("n_items",) for call in [*DRAWN, "evaluate"]},
 }
 
 
@@ -771,6 +778,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "max_share": (1.0, maybe(number(0, 1))),
         },
     ),
+    "explain": (
+        explain,
+        {
+            "metric": METRIC,
+            "value": (0.5, maybe(from_zero(1))),
+            "n_items": (10, maybe(whole(2))),
+            "n_samples": (3, maybe(whole(1, 10**5))),
+            "n_users": (10, MAYBE_COUNT),
+            "replacement": (True, flag),
+            "other": (0.4, optional(maybe(from_zero(1)))),
+            "exact_metric": (None, optional(instance_of(Metric))),
+            "confidence": (0.95, below_one),
+            "decimals": (4, whole(0)),
+        },
+    ),
     "dominates": (
         dominates,
         {
@@ -834,6 +856,40 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     ),
     "expected_evaluation": (expected_evaluation, EVALUATION),
     "sampled_evaluation": (sampled_evaluation, EVALUATION | {"repeats": (2, few), "rng": SEED}),
+    "evaluate": (
+        lambda **given: evaluate(**given).table,
+        {
+            "ranks": NAMED,
+            "metrics": METRICS,
+            "draw": OR_NONE,
+            "estimators": (None, optional(ESTIMATORS[1])),
+            "given": ("exact", choice("exact")),
+            "groups": (None, anything),
+            "fit": FIT,
+            "n_items": (None, optional(nothing)),
+            "confidence": (0.9, below_one),
+            "progress": (False, flag),
+        },
+    ),
+    "evaluate of sampled ranks": (
+        lambda **given: evaluate(**given).table,
+        {
+            "ranks": ({"A": [1, 2, 3], "B": [3, 2, 2]}, dict_of(either(OURS, array(whole(1, 4))))),
+            "metrics": METRICS,
+            "draw": A_DRAW,
+            "given": ("sampled", choice("exact", "sampled")),
+            "groups": (["u", "v", "v"], anything),
+            "progress": (False, flag),
+        },
+    ),
+    "Evaluation.comparisons": (
+        EVALUATED.comparisons,
+        {
+            "n_resamples": (9, at_least_two),
+            "rng": SEED,
+            "progress": (False, flag),
+        },
+    ),
     # data and recommenders
     "Split": (
         Split,
@@ -1131,7 +1187,8 @@ def test_nested_odd_values_are_refused_by_name_or_mean_what_they_say(argument, v
 
 def test_all_public_names_are_called():
     called = {function_name for call in CALLS for function_name in re.findall(r"\w+", call)}
-    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance"}
+    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
+    made_by_functions |= {"Evaluation", "Explanation"}
     abstract = {"Estimator", "Metric", "Recommender"}
     assert (
         set(sampled_metrics.__all__) - called

@@ -145,6 +145,14 @@ def test_users_have_names_of_any_kind():
         TiedRanks([4, 2], 0, 9, users=["u"])
 
 
+def test_a_bootstrap_repeats_entries():
+    tied = TiedRanks([4, 2, 1], 0, 9, users=["u", "v", "w"])
+    again = tied[[0, 0, 2]]
+    assert again.best.tolist() == [4, 4, 1]
+    assert again.users is None
+    assert tied[::-1].users.tolist() == ["w", "v", "u"]
+
+
 def test_gains_follow_their_items():
     tied = TiedRanks([4, 2, 1], 0, 9, users=["u", "v", "u"], gains=[3, 1, 2])
     ranks = tied.to_ranks("optimistic")

@@ -45,9 +45,11 @@ from sampled_metrics import (
     compare,
     dominates,
     estimate_rank_distribution,
+    evaluate,
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
@@ -156,6 +158,9 @@ def draws_and_corrections() -> None:
     low: float = identified_set(
         [0.9, 0.1], AUC(), Draw(1, n_items=100), band=0.1, max_share=0.5
     ).low
+    found = explain(NDCG(k=10), 0.4, n_items=3706, n_samples=100, n_users=6040, other=0.3)
+    known: bool = found.difference is not None and found.difference.order_known
+    assert not known
     assert len(of_lists) == len(several) == 2
     assert len(each) == 9
     assert shares.size == 1000
@@ -176,6 +181,8 @@ def comparisons_and_tables() -> None:
         ),
         power_analysis(by_name, [NDCG()], [DRAW, None], {"a": Uncorrected()}, n_users=[10, 100]),
     ]
+    found = evaluate(by_name, [Recall(k=10)], DRAW, estimators=ESTIMATORS, groups=[0, 0, 1, 1, 1])
+    tables += [found.table, found.by_group, found.comparisons(n_resamples=9, rng=0)]
     assert better <= 1
     assert not first
     assert all(map(len, tables))
@@ -218,6 +225,9 @@ WRONG: list[Callable[[], object]] = [
     lambda: compare(RANKS, RANKS, NDCG(), 99),  # type: ignore[arg-type]
     lambda: metric_bounds([1], NDCG(), DRAW, shape="flat"),  # type: ignore[arg-type]
     lambda: estimate_rank_distribution([1], DRAW, method="guess"),  # type: ignore[arg-type]
+    lambda: evaluate({"A": RANKS}, NDCG(), DRAW),  # type: ignore[arg-type]
+    lambda: evaluate({"A": RANKS}, [NDCG()], 100),  # type: ignore[arg-type]
+    lambda: evaluate({"A": RANKS}, [NDCG()], DRAW, given="drawn"),  # type: ignore[arg-type]
     lambda: exact_evaluation({"A": RANKS}, NDCG()),  # type: ignore[arg-type]
     lambda: exact_evaluation(RANKS, [NDCG()]),  # type: ignore[arg-type]
     lambda: expected_evaluation({"A": RANKS}, [NDCG()], DRAW, Uncorrected()),  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import (
     FloatArray,
@@ -18,7 +18,7 @@ from sampled_metrics._checks import (
 )
 
 
-def offsets_of(counts: IntArray) -> IntArray:
+def offsets_of(counts: NDArray[Any]) -> IntArray:
     """Return where each of some runs of these lengths starts, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 

@@ -64,7 +64,9 @@ def _objects(values: Any) -> NDArray[Any]:
 
 def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> NDArray[Any]:
     """Return what instances are called: an array of int64, or one of objects, none missing."""
-    ids = as_ids(name, values, -LARGEST, LARGEST)
+    # What comes as an array of integers was not rounded on its way: any of them is an id.
+    exact = isinstance(values, np.ndarray) and values.dtype.kind in "iu"
+    ids = as_ids(name, values, *((-(2**63), 2**63 - 1) if exact else (-LARGEST, LARGEST)))
     if ids.shape != shape:
         raise ValueError(
             f"{name} has shape {ids.shape}, {of} has shape {shape}; {name} must be one for each "

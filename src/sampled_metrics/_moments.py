@@ -16,11 +16,21 @@ from sampled_metrics.ties import TiedRanks
 
 
 class Moments(NamedTuple):
-    """Of several estimates: each user's mean, and two variances of one user, on average."""
+    """Of several estimates, for each user: the mean and two variances; (n_users, n_estimates).
 
-    mean: FloatArray  # (n_users, n_estimates)
-    ties: FloatArray  # (n_estimates,)
-    sampling: FloatArray  # (n_estimates,)
+    The mean is less an offset that all recommenders share for a user: differences do not show it,
+    and estimates that are all alike, such as those of Recall@10 among 10 items, leave no rounding
+    errors.
+    """
+
+    mean: FloatArray
+    ties: FloatArray
+    sampling: FloatArray
+    offset: FloatArray
+
+    def take(self, index: Any) -> Moments:
+        """Return the moments of some users."""
+        return Moments(*(each[index] for each in self))
 
 
 def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) -> Moments:
@@ -32,7 +42,8 @@ def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) 
             f"{metrics[which]} is not defined for user {user}; leave out users who have "
             "no relevant item, or no other"
         )
-    return Moments(mean, np.zeros(len(metrics)), np.zeros(len(metrics)))
+    zeros = np.zeros_like(mean)
+    return Moments(mean, zeros, zeros, zeros)
 
 
 def sampled_moments(ranks: Any, tables: Tables) -> Moments:
@@ -41,13 +52,13 @@ def sampled_moments(ranks: Any, tables: Tables) -> Moments:
     if isinstance(ranks, Ranks):
         fitted = tables.fitted(n)
         mean = np.column_stack([f.expectation(ranks, draw) for f in fitted])
-        variance = np.array([f.variance(ranks, draw).mean() for f in fitted])
-        return Moments(mean, np.zeros(len(fitted)), variance)
+        variance = np.column_stack([f.variance(ranks, draw) for f in fitted])
+        zeros = np.zeros_like(mean)
+        return Moments(mean, zeros, variance, zeros)
     shape = len(n), len(tables.cells)
-    mean, mean_square, second = np.empty(shape), np.empty(shape), np.empty(shape)
+    offset, mean, mean_square, second = (np.empty(shape) for _ in range(4))
     for x, table in tables.by_items(n):
-        # Less the estimate for sampled rank 1: differences do not show it, and estimates that are
-        # all alike, such as those of Recall@10 among 10 items, leave no rounding errors.
+        offset[x] = table[0]
         table = table - table[0]
         some = ranks[x] if isinstance(ranks, TiedRanks) else TiedRanks(ranks[x], 0, n[x])
         at = nodes_of_ties(some, draw.n_samples, draw.replacement)
@@ -55,9 +66,8 @@ def sampled_moments(ranks: Any, tables: Tables) -> Moments:
         of_sample, of_square = np.split(both, 2, axis=1)
         mean[x], mean_square[x] = at.mean(of_sample), at.mean(of_sample**2)
         second[x] = at.mean(of_square)
-    ties = np.maximum(mean_square - mean**2, 0).mean(axis=0)
-    sampling = np.maximum(second - mean_square, 0).mean(axis=0)
-    return Moments(mean, ties, sampling)
+    ties = np.maximum(mean_square - mean**2, 0)
+    return Moments(mean, ties, np.maximum(second - mean_square, 0), offset)
 
 
 def clean_mean(each: FloatArray) -> FloatArray:

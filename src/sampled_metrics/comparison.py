@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._checks import (
+    FloatArray,
     IntArray,
     as_choice,
     as_confidence,
@@ -29,7 +30,7 @@ from sampled_metrics._checks import (
     same_index,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
-from sampled_metrics._moments import clean_mean, exact_moments, sampled_moments
+from sampled_metrics._moments import Moments, clean_mean, exact_moments, sampled_moments
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
@@ -348,16 +349,27 @@ def comparisons_of(
             tables = Tables(cells, draw, fit)
             moments = {name: sampled_moments(ranks, tables) for name, ranks in recommenders.items()}
         for first, second in combinations(recommenders, 2):
-            one, other = moments[first], moments[second]
-            truth = clean_mean(exact[first].mean - exact[second].mean)
-            each = one.mean - other.mean
-            mean, size = clean_mean(each), len(each)
-            parts = each.var(axis=0, ddof=1), one.ties + other.ties, one.sampling + other.sampling
-            for i, (column, label) in enumerate(columns):
-                values = [float(truth[column]), float(mean[i])]
-                values += [float(part[i]) / size for part in parts]
+            truths = clean_mean(exact[first].mean - exact[second].mean)
+            pair = moments[first], moments[second]
+            truth = truths[[column for column, _ in columns]]
+            for (column, label), found in zip(columns, each_column(*pair, truth), strict=True):
                 m = None if draw is None else draw.n_samples
-                yield first, second, str(metrics[column]), label, m, Comparison(size, *values)
+                yield first, second, str(metrics[column]), label, m, found
+
+
+def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Comparison]:
+    """Compare two recommenders by each estimate, whose exact differences are given."""
+    each = one.mean - other.mean
+    means = truth, clean_mean(each)
+    parts = (
+        each.var(axis=0, ddof=1),
+        *(
+            (first + second).mean(axis=0)
+            for first, second in zip(one[1:3], other[1:3], strict=True)
+        ),
+    )
+    columns = np.array([*means, *(part / len(each) for part in parts)]).T
+    return [Comparison(len(each), *column) for column in columns.tolist()]
 
 
 def as_ranks_of_users(

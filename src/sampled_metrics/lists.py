@@ -3,58 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from numbers import Integral, Real
-from reprlib import Repr
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics._checks import FloatArray, IntArray, as_choice
+from sampled_metrics._columns import is_table
+from sampled_metrics._flat import offsets_of
 from sampled_metrics._ids import as_users
+from sampled_metrics._items import Items, brief, entry, find
+from sampled_metrics._pairs import (
+    Pairs,
+    by_integer,
+    gather,
+    pairs_of,
+    refuse_columns,
+    refuse_twice,
+    relevance_of,
+)
 from sampled_metrics.ranks import Ranks
 
 if TYPE_CHECKING:
     from scipy import sparse
 
+    from sampled_metrics._columns import TableLike
+
 __all__ = ["ranks_from_recommendations"]
 
-SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
-MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
 LARGEST_ITEM = 2**63 - 1
 NO_NUMBER = bool | np.timedelta64
 PLAIN = {list, tuple, set, frozenset, dict}  # rows that need no closer look
-
-brief = Repr()  # of what is wrong, for an error
-brief.maxstring = 80
 
 Lists = Iterable[Iterable[object]] | Mapping[Any, Iterable[object]]
 
 
 def ranks_from_recommendations(
-    predictions: Lists, labels: Lists | sparse.sparray | sparse.spmatrix
+    predictions: Lists | TableLike,
+    labels: Lists | TableLike | sparse.sparray | sparse.spmatrix,
+    *,
+    absent: Literal["refuse", "missed"] = "refuse",
+    user: str = "user",
+    item: str = "item",
+    rank: str = "rank",
+    score: str = "score",
+    relevance: str = "relevance",
 ) -> Ranks:
     """Build ranks from lists of recommended items and the sets of items that were relevant.
 
     Parameters
     ----------
-    predictions : sequence of sequences, array of shape (n_instances, length), or mapping
+    predictions : sequence of sequences, array of shape (n_instances, length), mapping or table
         For each instance, the recommended items, best first.
         Items are integers of at least 0, or strings.
-    labels : sequence of sequences, sets or mappings, sparse matrix, or mapping
+        Or a long table, or the path of one: one row for each user and item, with a column `rank`,
+        or else `score`; see Notes.
+    labels : sequence of sequences, sets or mappings, sparse matrix, mapping or table
         For each instance, its relevant items, in any order; or a mapping from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
         A sparse matrix of shape (n_instances, n_items) holds the gains of integer items; several
         entries for one place are added up, as SciPy does.
+        Or a long table, or the path of one: one row for each user and relevant item, and perhaps
+        a column `relevance` with the gain.
+    absent : {"refuse", "missed"}
+        What it means if a user has labels, and no list in `predictions`: a mistake, or that the
+        list is empty and all relevant items count as missed. For mappings and tables.
+    user, item, rank, score, relevance : str
+        The names of the columns, in both tables.
 
     Returns
     -------
     Ranks
         A relevant item that was not recommended counts in ``n_relevant`` and has no rank.
-        Users of a mapping, or the labels of an index, become its `users`.
+        Users of a mapping or a table, or the labels of an index, become its `users`.
 
     Raises
     ------
@@ -62,6 +85,14 @@ def ranks_from_recommendations(
         If the instances do not fit each other (see Notes), an instance names an item twice, an
         item is neither a string nor an integer from 0 to 2^63 - 1, an array is masked, or a gain
         is negative or not finite.
+        In a table, if a column or an id is missing, ranks are not 1, 2, ... for each user, or two
+        items of a user have the same score.
+    ImportError
+        If a path is a parquet file, and neither pyarrow nor polars is installed.
+
+    See Also
+    --------
+    ranks_from_scores : where the scores of all candidates are known, and may tie.
 
     Notes
     -----
@@ -73,6 +104,14 @@ def ranks_from_recommendations(
     A negative item is refused because -1 is often not an item but padding.
     Where one user's items are a pandas Series, its values are the items; its index is not read.
 
+    Tables are paired by user, too (pandas, polars, pyarrow or any other that narwhals reads; a
+    path must end in .parquet or .csv). The order of their rows does not matter. Users and items
+    have ids of any one kind: integers, strings, categories, UUIDs. The table of predictions says
+    by `rank` (1, 2, ... for each user) which item comes first; where it has no such column, items
+    come by descending `score`. Users without labels are kept, and have no relevant item: metrics
+    are NaN for them. Users are in the order in which `predictions` first names them, then those
+    whom only `labels` names.
+
     Examples
     --------
     >>> ranks_from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).values
@@ -81,10 +120,22 @@ def ranks_from_recommendations(
     array([3.])
     >>> ranks_from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]}).values
     array([2, 1])
+    >>> import pandas as pd
+    >>> recommended = pd.DataFrame({"user": [8, 8], "item": [1, 6], "score": [0.2, 0.9]})
+    >>> ranks_from_recommendations(recommended, pd.DataFrame({"user": [8], "item": [1]})).values
+    array([2])
     """
-    keys, predictions, labels = _by_instance(predictions, labels)
-    predicted = _predictions(keys, predictions)
-    relevant, gains = _labels(keys, labels)
+    as_choice("absent", absent, ("refuse", "missed"))
+    columns = {"user": user, "item": item, "rank": rank, "score": score, "relevance": relevance}
+    keys: Any
+    if is_table(predictions) and is_table(labels):
+        keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent)
+    else:
+        refuse_columns("predictions", predictions, columns)
+        refuse_columns("labels", labels, columns)
+        keys, predictions, labels = _by_instance(predictions, labels, absent)
+        predicted = _predictions(keys, predictions)
+        relevant, gains = _labels(keys, labels)
     n = len(predicted)
     if n != len(relevant):
         raise ValueError(
@@ -96,10 +147,10 @@ def ranks_from_recommendations(
             f"predictions holds {predicted.kind}, labels holds {relevant.kind}; "
             "name the items by integers in both, or by strings in both"
         )
-    label, place = _find(predicted, relevant)
+    label, place = find(predicted, relevant)
     owner = np.repeat(np.arange(n), relevant.counts)[label]
     values = place - predicted.offsets[owner] + 1
-    offsets = _offsets(np.bincount(owner, minlength=n))
+    offsets = offsets_of(np.bincount(owner, minlength=n))
     users = None if keys is None else as_users("the users of predictions", keys, (n,), "labels")
     if gains is None:
         return Ranks(values, offsets, relevant.counts, predicted.counts, users=users)
@@ -108,48 +159,83 @@ def ranks_from_recommendations(
     return Ranks(values, offsets, relevant.counts, predicted.counts, *both, users=users)
 
 
-@dataclass(frozen=True)
-class _Lists:
-    """The items of all instances, one after the other."""
-
-    name: str
-    keys: Sequence[Any] | None  # what the instances are called, where not 0, 1, ...
-    items: Any  # an array of integers, or of objects that are strings
-    offsets: IntArray  # instance x owns items[offsets[x]:offsets[x + 1]]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @cached_property
-    def counts(self) -> IntArray:
-        return np.diff(self.offsets)
-
-    @property
-    def kind(self) -> str:
-        return "strings" if self.items.dtype.kind == "O" else "integers"
-
-    def refuse(self, i: int, problem: str) -> NoReturn:
-        """Raise the error for one of the items."""
-        x = int(np.searchsorted(self.offsets, i, side="right")) - 1
-        item = self.items[i]
-        item = item.item() if isinstance(item, np.generic) else item
-        raise ValueError(f"{_at(self.name, self.keys, x)} holds item {brief.repr(item)}{problem}")
-
-
-def _at(name: str, keys: Sequence[object] | None, x: int) -> str:
-    return f"{name}[{x if keys is None else keys[x]!r}]"
-
-
-def _offsets(counts: NDArray[Any]) -> IntArray:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64, copy=False)
+def _from_tables(
+    predictions: Any, labels: Any, columns: dict[str, str], absent: str
+) -> tuple[NDArray[Any], Items, Items, FloatArray | None]:
+    """Return the users of two long tables, the items of each user, and gains if these differ."""
+    recommended = pairs_of("predictions", predictions, columns, (), ["rank", "score"])
+    if "rank" in recommended.values:
+        order = _by_rank(recommended)
+    elif "score" in recommended.values:
+        order = _by_score(recommended)
+    else:
+        raise ValueError(
+            f"predictions has neither a column {columns['rank']!r} nor {columns['score']!r}; say "
+            'which column orders the items of a user, as in rank="place" or score="rating"'
+        )
+    liked = pairs_of("labels", labels, columns, (), ["relevance"])
+    users, (predicted, relevant) = gather((recommended, order), (liked, None))
+    gains = relevance_of(liked)[relevant.rows]
+    if (gains == 0).any():
+        refuse_twice(relevant)
+        relevant, gains = relevant.only(gains > 0), gains[gains > 0]
+    for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
+        if absent == "refuse":
+            raise ValueError(
+                f"labels has user {users[x]!r}, predictions has not; if this user was recommended "
+                'nothing, give absent="missed", else take the user out of labels'
+            )
+    there = (predicted.counts > 0) | (relevant.counts > 0)
+    listed, wanted = predicted.of(there), relevant.of(there)
+    return users[there], listed, wanted, gains if (gains != 1).any() else None
 
 
-def _by_instance(predictions: Any, labels: Any) -> tuple[list[Any] | None, Any, Any]:
+def _by_rank(pairs: Pairs) -> IntArray:
+    """Return the positions of pairs by user, then by rank."""
+    rank, user = pairs.values["rank"], pairs.users.codes
+    counts = np.bincount(user)
+    fits = (rank >= 1) & (rank <= counts[user])
+    slot = offsets_of(counts)[user] + np.where(fits, rank, 1).astype(np.int64) - 1
+    number = np.arange(len(slot))
+    order = np.zeros_like(number)
+    order[slot] = number
+    # Two ranks that are rounded to one slot are found as one that is there twice.
+    for i in np.flatnonzero(~fits | (order[slot] != number) | (rank != np.floor(rank)))[:1]:
+        raise ValueError(
+            f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, 2, ... without "
+            f"a gap or a rank twice, here up to {counts[user[i]]}: number them anew, or drop the "
+            "column if there are scores"
+        )
+    return order
+
+
+def _by_score(pairs: Pairs) -> IntArray:
+    """Return the positions of pairs by user, then by descending score."""
+    score, user = pairs.values["score"], pairs.users.codes
+    for i in np.flatnonzero(score != score)[:1]:  # NaN, of all numbers, differs from itself
+        raise ValueError(f"{pairs.at(i)}: the score is missing; each item must have a score")
+    order = np.argsort(score)[::-1]
+    order = order[by_integer(user[order], len(pairs.users.names))]
+    ordered = score[order]
+    tied = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
+    for i in order[1:][tied][:1]:
+        raise ValueError(
+            f"{pairs.at(i)}: the score is {score[i]}, as that of another item of this user; say "
+            "with a column of ranks which comes first, or give the scores of all candidates to "
+            "ranks_from_scores, which averages over ties"
+        )
+    return order
+
+
+def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] | None, Any, Any]:
     """Return what the instances are called, and both arguments in one order of instances."""
     if hasattr(labels, "tocsr"):  # a sparse matrix; one kind of them is a mapping, too
         labels = labels.tocsr()
     both = predictions, labels
     if all(isinstance(given, Mapping) for given in both):
+        if absent == "missed":
+            unlisted = [key for key in labels if key not in predictions]
+            predictions = {**predictions, **{key: [] for key in unlisted}}
         _check_same_users(predictions, labels)
         users = list(predictions)
         return users, [predictions[user] for user in users], [labels[user] for user in users]
@@ -207,10 +293,10 @@ def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
     if type(row) is np.ndarray and row.ndim == 1 and row.dtype.kind in "iuU":
         return row.tolist()
     if isinstance(row, np.ma.MaskedArray):
-        at = _at(name, keys, x)
+        at = entry(name, keys, x)
         raise ValueError(f"{at} is a masked array; give a list, without the masked items")
     if not _is_list(row):
-        at = _at(name, keys, x)
+        at = entry(name, keys, x)
         raise ValueError(f"{at} is {brief.repr(row)}; give a list of items, [] if none")
     return row if isinstance(row, list | tuple | Set | Mapping) else list(row)
 
@@ -227,20 +313,20 @@ def _kinds(rows: Any) -> set[type]:
     return set() if isinstance(rows, np.ndarray) else set(map(type, rows))
 
 
-def _predictions(keys: Sequence[object] | None, predictions: Any) -> _Lists:
+def _predictions(keys: Sequence[object] | None, predictions: Any) -> Items:
     if hasattr(predictions, "tocsr"):
         raise ValueError("predictions is a sparse matrix; it must be lists, best item first")
     rows = _rows("predictions", keys, predictions)
     if any(issubclass(kind, Set | Mapping) for kind in _kinds(rows)):
         x = next(x for x, row in enumerate(rows) if isinstance(row, Set | Mapping))
         raise ValueError(
-            f"{_at('predictions', keys, x)} is a {type(rows[x]).__name__}; "
+            f"{entry('predictions', keys, x)} is a {type(rows[x]).__name__}; "
             "it must be a list, best item first"
         )
     return _flatten("predictions", keys, rows)
 
 
-def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatArray | None]:
+def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArray | None]:
     """Return the relevant items, and their gains where these were given."""
     if hasattr(labels, "tocsr"):
         return _sparse_labels(keys, labels)
@@ -261,7 +347,7 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[_Lists, FloatAr
     return _positive(relevant, np.array(gains, dtype=np.float64))
 
 
-def _sparse_labels(keys: Sequence[object] | None, matrix: Any) -> tuple[_Lists, FloatArray | None]:
+def _sparse_labels(keys: Sequence[object] | None, matrix: Any) -> tuple[Items, FloatArray | None]:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ValueError(
             f"labels is a sparse array of shape {matrix.shape} and dtype {matrix.dtype}; "
@@ -270,20 +356,20 @@ def _sparse_labels(keys: Sequence[object] | None, matrix: Any) -> tuple[_Lists, 
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    relevant = _Lists("labels", keys, matrix.indices, matrix.indptr.astype(np.int64))
+    relevant = Items("labels", keys, matrix.indices, matrix.indptr.astype(np.int64))
     if (matrix.data == 1).all():
         return relevant, None
     return _positive(relevant, matrix.data.astype(np.float64))
 
 
-def _positive(relevant: _Lists, gains: FloatArray) -> tuple[_Lists, FloatArray]:
+def _positive(relevant: Items, gains: FloatArray) -> tuple[Items, FloatArray]:
     """Leave out the items of gain 0: they are not relevant."""
     if (bad := ~(np.isfinite(gains) & (gains >= 0))).any():
         i = int(np.argmax(bad))
         relevant.refuse(i, f" with gain {gains[i]:g}; a gain must be finite and 0 or above")
     keep = gains > 0
-    offsets = _offsets(keep)[relevant.offsets]
-    return _Lists(relevant.name, relevant.keys, relevant.items[keep], offsets), gains[keep]
+    offsets = offsets_of(keep)[relevant.offsets]
+    return Items(relevant.name, relevant.keys, relevant.items[keep], offsets), gains[keep]
 
 
 def _descending(gains: FloatArray, counts: IntArray) -> FloatArray:
@@ -295,29 +381,29 @@ def _descending(gains: FloatArray, counts: IntArray) -> FloatArray:
     return ordered
 
 
-def _flatten(name: str, keys: Sequence[object] | None, rows: Any) -> _Lists:
+def _flatten(name: str, keys: Sequence[object] | None, rows: Any) -> Items:
     """Return the items of all instances one after the other, each an integer or a string."""
     if isinstance(rows, np.ndarray):
         items, offsets = rows.ravel(), np.arange(len(rows) + 1) * rows.shape[1]
     else:
         flat = list(chain.from_iterable(rows))
-        offsets = _offsets(np.fromiter(map(len, rows), np.int64, len(rows)))
-        items = _as_array(_Lists(name, keys, flat, offsets))
-    lists = _Lists(name, keys, items, offsets)
+        offsets = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)))
+        items = _as_array(Items(name, keys, flat, offsets))
+    lists = Items(name, keys, items, offsets)
     if not items.size:
         return lists
     if isinstance(items[0], str):
-        return _Lists(name, keys, items.astype(object, copy=False), offsets)
+        return Items(name, keys, items.astype(object, copy=False), offsets)
     if items.min() < 0:
         problem = "; a negative number is often padding: leave it out, or name items by strings"
         lists.refuse(int(np.argmax(items < 0)), problem)
     if items.max() > LARGEST_ITEM:
         problem = "; integer items must be below 2**63: name larger ones by strings"
         lists.refuse(int(np.argmax(items > LARGEST_ITEM)), problem)
-    return _Lists(name, keys, items.astype(np.int64, copy=False), offsets)
+    return Items(name, keys, items.astype(np.int64, copy=False), offsets)
 
 
-def _as_array(lists: _Lists) -> NDArray[Any]:
+def _as_array(lists: Items) -> NDArray[Any]:
     """Return a flat list of items as an array, or say which is neither integer nor string."""
     flat = lists.items
     kinds = {kind: _kind(kind) for kind in set(map(type, flat))}
@@ -348,59 +434,3 @@ def _kind(kind: type) -> str | None:
         return "string"
     # NumPy's spans of time are integers to Python.
     return "integer" if issubclass(kind, Integral) and not issubclass(kind, NO_NUMBER) else None
-
-
-def _find(predicted: _Lists, relevant: _Lists) -> tuple[IntArray, IntArray]:
-    """Return the places of the hits in the labels and predictions, by instance, then by rank.
-
-    There is one slot per instance and item, for a block of instances at a time, so that the slots
-    fit in the cache. Each prediction leaves its number there, and each label looks into its slot.
-    Numbers only grow, so those of earlier blocks are too small to count.
-    """
-    n = len(predicted)
-    codes, wanted_codes, span = _codes(predicted.items, relevant.items)
-    n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
-    row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
-    few = max(predicted.items.size, relevant.items.size) < 2**31 - 1
-    slots: NDArray[Any] = np.zeros(row.size * span, np.int32 if few else np.int64)
-    labels, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for first in range(0, n, n_rows):
-        block = slice(first, first + n_rows)
-        start, stop = relevant.offsets[[first, min(first + n_rows, n)]].tolist()
-        wanted = row[: n - first].repeat(relevant.counts[block])
-        wanted += wanted_codes[start:stop]
-        if relevant.counts[block].max() > 1:
-            # Numbers below 0 are no prediction's: they only show what is there twice.
-            _leave(slots, wanted, relevant, start, -1)
-        begin, end = predicted.offsets[[first, min(first + n_rows, n)]].tolist()
-        listed = row[: n - first].repeat(predicted.counts[block])
-        listed += codes[begin:end]
-        _leave(slots, listed, predicted, begin, 1)
-        place = slots.take(wanted)
-        hits = np.flatnonzero(place > begin)
-        hits = hits[place[hits].argsort()]
-        labels.append(start + hits)
-        places.append(place[hits] - np.int64(1))
-    return np.concatenate(labels), np.concatenate(places)
-
-
-def _leave(slots: NDArray[Any], slot: IntArray, lists: _Lists, start: int, sign: int) -> None:
-    """Leave each item's number, from 1, in its slot; refuse an item whose slot has another's."""
-    number = np.arange(start + 1, start + 1 + slot.size, dtype=slots.dtype)
-    number *= sign
-    slots[slot] = number
-    if (twice := slots.take(slot) != number).any():
-        lists.refuse(start + int(np.argmax(twice)), " twice; an item can be in a list once")
-
-
-def _codes(
-    predicted: NDArray[Any], relevant: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Return integers from 0 to `span` - 1, equal for equal items, and `span`."""
-    both = predicted, relevant
-    if all(items.dtype.kind == "i" and items.max(initial=0) < SLOTS for items in both):
-        return predicted, relevant, 1 + max(int(items.max(initial=0)) for items in both)
-    import pandas as pd
-
-    codes, distinct = pd.factorize(np.concatenate(both))
-    return codes[: predicted.size], codes[predicted.size :], max(1, len(distinct))

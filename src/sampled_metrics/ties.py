@@ -139,9 +139,15 @@ class TiedRanks:
         return len(self.best)
 
     def __getitem__(self, index: Any) -> TiedRanks:
-        """Return some of the entries: a slice, a mask, or their positions."""
+        """Return some of the entries: a slice, a mask, or their positions.
+
+        Positions may be repeated, as a bootstrap does; then the result has no `users`, unless
+        some of them have several entries: entries of one user stay one instance.
+        """
         x = np.atleast_1d(np.arange(len(self))[index])
         users, gains = (None if each is None else each[x] for each in (self.users, self.gains))
+        if not self.has_several and len(np.unique(x)) < len(x):
+            users = None
         return TiedRanks(self.best[x], self.n_tied[x], self.n_items[x], users, gains)
 
     def break_ties(self, rule: TieRule, *, rng: RNG = None) -> IntArray:

@@ -30,11 +30,12 @@ After Okabe and Ito, Color Universal Design (2008).
 def use_style() -> None:
     """Set Matplotlib's defaults to the book's; in a notebook, draw vector graphics.
 
-    NumPy's scalars print as plain numbers from here on, not as ``np.float64(...)``.
+    In a notebook, NumPy's scalars print as plain numbers from here on, not as
+    ``np.float64(...)``. Elsewhere, NumPy is left alone.
 
     Examples
     --------
-    >>> with mpl.rc_context(), np.printoptions():
+    >>> with mpl.rc_context():
     ...     use_style()
     ...     mpl.rcParams["axes.spines.top"]
     False
@@ -59,13 +60,13 @@ def use_style() -> None:
             "svg.hashsalt": "sampled_metrics",
         }
     )
-    np.set_printoptions(legacy="1.25")
     try:
         from IPython import get_ipython
         from matplotlib_inline.backend_inline import set_matplotlib_formats
     except ImportError:  # a plain Python: nothing more to set
         return
     if get_ipython() is not None:
+        np.set_printoptions(legacy="1.25")
         set_matplotlib_formats("svg", metadata={"Date": None})
 
 

@@ -1,0 +1,7 @@
+"""``python -m sampled_metrics``: the command line."""
+
+import sys
+
+from sampled_metrics.cli import main
+
+sys.exit(main())

@@ -1,0 +1,135 @@
+"""Recommenders whose ranks are aligned by user, and what else is given for each user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._checks import (
+    IntArray,
+    as_array,
+    as_integers,
+    as_named,
+    index_of,
+    no_index,
+    shown,
+)
+from sampled_metrics._ids import as_users, repeated
+from sampled_metrics.comparison import check_same_users
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ties import TiedRanks, one_instance_each
+
+EXAMPLE = '{"mine": exact_ranks(model, split)}'
+
+
+class Aligned(NamedTuple):
+    """Ranks of the same users in the same order."""
+
+    recommenders: dict[str, Any]
+    users: NDArray[Any] | None  # what they are called, if they have names
+
+    def take(self, index: NDArray[Any]) -> Aligned:
+        """Return some of the users."""
+        recommenders = {name: ranks[index] for name, ranks in self.recommenders.items()}
+        return Aligned(recommenders, None if self.users is None else self.users[index])
+
+
+def aligned(ranks: Mapping[str, Any]) -> Aligned:
+    """Return all recommenders with the users of the first one, in its order."""
+    named: dict[str, Any] = as_named("ranks", ranks, EXAMPLE)
+    called = {f"ranks[{name!r}]": given for name, given in named.items()}
+    users = {name: _users_of(name, given) for name, given in called.items()}
+    plain = {name: _without_index(name, given) for name, given in called.items()}
+    (first, known), *others = users.items()
+    for name, theirs in others:
+        if (known is None) != (theirs is None):
+            nameless, with_names = (name, first) if theirs is None else (first, name)
+            raise ValueError(
+                f"{with_names} says who its users are, {nameless} does not; give both users= or a "
+                "Series with the users as its index, or neither"
+            )
+        if known is not None and theirs is not None:
+            plain[name] = plain[name][_places(name, theirs, first, known)]
+    if len(plain[first]) == 0:
+        raise ValueError(f"{first} has no instances; there is nothing to average")
+    if others:
+        check_same_users(plain)
+    return Aligned(dict(zip(named, plain.values(), strict=True)), known)
+
+
+def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
+    """Return one value per user of what is given by user, or in the order of the ranks."""
+    index = list(values) if isinstance(values, Mapping) else index_of(values)
+    if index is None or (group.users is None and not isinstance(values, Mapping)):
+        no_index(name, values)
+        each = as_array(name, values)
+    elif group.users is None:
+        raise ValueError(
+            f"{name} is a dict by user, but the ranks do not say who their users are; give "
+            f"Ranks or TiedRanks with users=, or {name} as a list in their order"
+        )
+    else:
+        given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
+        theirs = as_users(f"the users of {name}", index, (len(given),), name)
+        each = as_array(name, given)[_find(name, theirs, "ranks", group.users)]
+    size = len(next(iter(group.recommenders.values())))
+    if each.shape != (size,):
+        raise ValueError(
+            f"{name} has shape {each.shape}; {name} must have one entry per user, {size}"
+        )
+    return each
+
+
+def _users_of(name: str, given: Any) -> NDArray[Any] | None:
+    if isinstance(given, Ranks | TiedRanks):
+        if isinstance(given, TiedRanks):
+            one_instance_each(name, given)
+        return given.users
+    index = index_of(given)
+    if index is None:
+        return None
+    users = as_users(f"{name}.index", index, (len(given),), name)
+    if (again := repeated(users)).size:
+        user = shown(users.tolist()[again[0]])
+        raise ValueError(f"{name} has user {user} twice; give one rank per user")
+    return users
+
+
+def _without_index(name: str, given: Any) -> Ranks | TiedRanks | IntArray:
+    if isinstance(given, Ranks | TiedRanks):
+        return given
+    ranks = as_integers(name, given)
+    if ranks.ndim != 1:
+        raise ValueError(f"{name} has shape {ranks.shape}; {name} must be one rank per user")
+    return ranks
+
+
+def _places(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> IntArray:
+    """Return where each of the known users is; both must have the same ones."""
+    places = _find(name, theirs, first, known)
+    if len(theirs) > len(known):
+        _find(first, known, name, theirs)
+    return places
+
+
+def _find(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> IntArray:
+    """Return where each of the known users is among theirs, or name one who is missing."""
+    import pandas as pd
+
+    index = pd.Index(theirs, tupleize_cols=False)
+    if not index.is_unique:
+        user = index[index.duplicated()][0]
+        raise ValueError(f"{name} has user {shown(user)} twice; give each user once")
+    places = np.asarray(index.get_indexer(pd.Index(known, tupleize_cols=False)), dtype=np.int64)
+    if (places < 0).any():
+        user = known.tolist()[int(np.argmax(places < 0))]
+        hint = ""
+        if (known.dtype.kind == "O") != (theirs.dtype.kind == "O"):
+            hint = "; one names its users by integers, the other does not"
+        raise ValueError(
+            f"{name} lacks user {shown(user)}, whom {first} has{hint}; give the same users to all"
+        )
+    return places

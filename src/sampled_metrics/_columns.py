@@ -1,0 +1,279 @@
+"""Columns of tables, of any library and of files: the one place that knows what a table is."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.util import find_spec
+from numbers import Number
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._checks import LARGEST, IntArray, as_path, is_real, shown
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pandas as pd
+    from narwhals.typing import IntoFrame
+
+    TableLike = IntoFrame | str | os.PathLike[str]
+
+FILES = (".parquet", ".csv")
+PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A column of ids, as numbers from 0 and the distinct ids that these stand for."""
+
+    codes: IntArray
+    names: NDArray[Any]  # of int64, or of objects of one type
+
+    @property
+    def kind(self) -> str:
+        """What the ids are, for an error; "" if there are none."""
+        if not len(self.names):
+            return ""
+        if self.names.dtype.kind != "O":
+            return "integers"
+        kind = type(self.names[0]).__name__
+        return "strings" if kind == "str" else f"values of type {kind}"
+
+    def name(self, i: int) -> Any:
+        """Return the id in row i."""
+        return self.names.tolist()[self.codes[i]]
+
+
+def is_table(value: object) -> bool:
+    """Tell whether a value is a table, or the path of a file that holds one."""
+    # The class is asked, as a lazy table warns where its columns are.
+    return isinstance(value, str | os.PathLike) or hasattr(type(value), "columns")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some columns of a table, by the keywords with which the caller named them."""
+
+    name: str  # the argument
+    frame: nw.DataFrame[Any]
+    columns: dict[str, str]  # from keyword to column, of those that are there
+    there: list[str]  # all columns of the table
+    is_text: bool  # whether ids were read from text, which does not tell "1" from 1
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __contains__(self, keyword: str) -> bool:
+        return keyword in self.columns
+
+    def at(self, i: int) -> str:
+        return f"{self.name}, row {i}"
+
+    def ids(self, keyword: str) -> Ids:
+        """Return the ids in a column; none may be missing."""
+        import pandas as pd
+
+        series = self.frame[self.columns[keyword]]
+        native = series.to_native()
+        given = native if isinstance(native, pd.Series) else series.to_numpy()
+        ids = number(given, lambda i: f"{self.at(i)}: {self.columns[keyword]!r}")
+        if self.is_text and all(map(PLAIN_INTEGER.fullmatch, ids.names)):
+            return Ids(ids.codes, ids.names.astype(np.int64))
+        return ids
+
+    def numbers(self, keyword: str) -> NDArray[Any]:
+        """Return the numbers in a column, NaN for those that are missing."""
+        import narwhals as nw
+
+        column = self.columns[keyword]
+        series = self.frame[column]
+        values = (series.cast(nw.Float64()) if series.dtype.is_decimal() else series).to_numpy()
+        return as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
+
+
+def open_table(
+    name: str,
+    given: object,
+    required: Mapping[str, str],
+    optional: Mapping[str, str] | None = None,
+    ids: Iterable[str] = ("user", "item"),
+) -> Table:
+    """Return the columns of a table, or say which is not there.
+
+    `required` and `optional` say which keyword names which column, and `ids` are the keywords
+    whose columns hold ids.
+    """
+    import narwhals as nw
+
+    asked = {**required, **(optional or {})}
+    for keyword, column in asked.items():
+        if not isinstance(column, str):
+            raise ValueError(
+                f"{keyword} is {shown(column)}; {keyword} must be the name of a column"
+            )
+    by_column = {column: keyword for keyword, column in asked.items()}
+    for keyword, column in asked.items():
+        if (other := by_column[column]) != keyword:
+            raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+    is_file = isinstance(given, str | os.PathLike)
+    native: Any = given
+    if is_file:
+        native = _read(name, given, [asked[key] for key in ids if key in asked])
+    try:
+        frame = nw.from_native(native)
+        there = frame.collect_schema().names()
+    except (TypeError, nw.exceptions.NarwhalsError) as error:
+        why = " ".join(str(error).split())
+        raise ValueError(f"{name} is {shown(given)}, which cannot be read: {why}") from error
+    for keyword, column in required.items():
+        if column not in there:
+            refuse_missing(name, keyword, column, there)
+    found = {keyword: column for keyword, column in asked.items() if column in there}
+    frame = frame.select(*found.values())
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    return Table(name, frame, found, there, is_file and as_table_path(name, given).suffix == ".csv")
+
+
+def refuse_missing(name: str, keyword: str, column: str, there: list[str]) -> NoReturn:
+    """Raise the error for a column that a table has not."""
+    alike = [other for other in there if keyword in str(other).lower()]
+    example = repr(alike[0]) if alike else "..."
+    raise ValueError(
+        f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none at all'}; "
+        f"say which column it is, as in {keyword}={example}"
+    )
+
+
+def parquet_backend() -> str:
+    """Return the library that reads and writes parquet."""
+    for library in ("pyarrow", "polars"):
+        if find_spec(library):
+            return library
+    raise ImportError(
+        'parquet needs pyarrow or polars; install one, as in pip install "sampled-metrics[tables]"'
+    )
+
+
+def _read(name: str, given: Any, ids: list[str]) -> Any:
+    """Return the table that a file holds."""
+    path = as_table_path(name, given)
+    try:
+        if path.suffix == ".csv":
+            return _read_csv(path, ids)
+        import narwhals as nw
+
+        return nw.read_parquet(str(path), backend=parquet_backend()).to_native()  # type: ignore[arg-type]
+    except (OSError, ImportError):
+        raise
+    except Exception as error:  # each library has its own
+        why = " ".join(str(error).split())
+        raise ValueError(f"{path} cannot be read as a {path.suffix[1:]} file: {why}") from error
+
+
+def as_table_path(name: str, given: object) -> Path:
+    """Return the path of a file, which need not exist, if its name says what it holds."""
+    path = as_path(name, given)
+    if path.suffix not in FILES:
+        raise ValueError(
+            f"{name} is {shown(str(path))}; the name of a file of a table must end in .parquet "
+            "or .csv"
+        )
+    return path
+
+
+def _read_csv(path: Path, ids: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    # From 3.1 on, pandas reads floats exactly unless it is told otherwise.
+    old = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
+        return pd.read_csv(
+            path,
+            index_col=False,
+            dtype=dict.fromkeys(ids, object),
+            # An item may be called "NA" or "null": only an empty field is missing.
+            keep_default_na=False,
+            na_values=[""],
+            float_precision="round_trip" if old else None,
+            low_memory=False,
+        )
+
+
+def number(values: Any, at: Callable[[int], str]) -> Ids:
+    """Give ids numbers in the order in which they first appear; `at(i)` names row i in an error."""
+    import pandas as pd
+
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError as error:
+        raise ValueError(f"{at(0)} and the next ones are no ids: {error}") from error
+    if (codes < 0).any():
+        raise ValueError(f"{at(int(np.argmax(codes < 0)))} is missing; each row must have an id")
+    names = np.asarray(distinct)
+    if names.dtype.kind not in "biuf":
+        names = _as_objects(np.asarray(distinct, dtype=object))
+    for i in np.flatnonzero(_are_no_ids(names))[:1]:
+        row = int(np.argmax(codes == i))
+        raise ValueError(
+            f"{at(row)} is {shown(names[i])}; ids must be all integers below 2**63, or all names "
+            "of one type that are not numbers"
+        )
+    names = names if names.dtype.kind == "O" else names.astype(np.int64, copy=False)
+    return Ids(codes.astype(np.int64, copy=False), names)
+
+
+def _as_objects(names: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of numbers if these objects are numbers, else of Python's own objects."""
+    import pandas as pd
+
+    inferred = pd.Series(names, dtype=object).infer_objects().to_numpy()
+    if inferred.dtype.kind in "biuf":
+        return np.asarray(inferred)
+    items = (name.item() if isinstance(name, np.generic) else name for name in names)
+    return np.fromiter(items, dtype=object, count=len(names))
+
+
+def _are_no_ids(names: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which of some distinct values cannot be an id."""
+    if names.dtype.kind in "iu":
+        return np.asarray(names > 2**63 - 1)
+    if names.dtype.kind == "f":
+        return np.asarray((np.abs(names) > LARGEST) | (names != np.floor(names)))
+    if names.dtype.kind == "b":
+        return np.ones(len(names), dtype=bool)
+    wrong = [isinstance(name, Number) or type(name) is not type(names[0]) for name in names]
+    return np.array(wrong, dtype=bool)
+
+
+def as_numbers(values: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
+    """Return real numbers, NaN for those that are missing, or say which is none."""
+    import pandas as pd
+
+    if values.dtype.kind == "O":
+        inferred = pd.Series(values, dtype=object).infer_objects().to_numpy()
+        numbers = inferred.dtype.kind in "biuf"
+        values = (
+            inferred if numbers else np.array([_as_float(x, at, i) for i, x in enumerate(values)])
+        )
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{at(0)} is {shown(values[0])}; it must be a number")
+    return values.astype(np.int8) if values.dtype.kind == "b" else values
+
+
+def _as_float(value: Any, at: Callable[[int], str], i: int) -> float:
+    import pandas as pd
+
+    if is_real(value) or isinstance(value, bool | np.bool_ | Decimal):
+        return float(value)
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return np.nan
+    raise ValueError(f"{at(i)} is {shown(value)}; it must be a number")

@@ -1,0 +1,72 @@
+"""Paired tests of many differences at once: t test, randomization, bootstrap, Holm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sampled_metrics._checks import FloatArray
+
+ENTRIES = 2**22  # resampled differences in memory at once, about
+
+
+def paired_tests(
+    differences: FloatArray,
+    confidence: float,
+    n_resamples: int,
+    rng: np.random.Generator,
+    progress: bool,
+) -> dict[str, FloatArray]:
+    """Test each column of paired differences, shape (n_users, n_columns), against a mean of 0."""
+    from tqdm import tqdm
+
+    size = len(differences)
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        effect = mean / spread
+    found = {
+        "difference": mean,
+        "standard_error": spread / np.sqrt(size),
+        "low": np.copy(mean),
+        "high": np.copy(mean),
+        "effect_size": np.where(mean == 0, 0.0, effect),
+        # Without any spread, a test has nothing to compare a difference with.
+        "p_t": np.where(mean == 0, 1.0, np.nan),
+        "p_randomization": np.where(mean == 0, 1.0, np.nan),
+    }
+    moving = np.flatnonzero(spread > 0)
+    for column in tqdm(moving, "testing", delay=2, disable=not progress):
+        for name, value in _tests(differences[:, column], confidence, n_resamples, rng).items():
+            found[name][column] = value
+    found["p_holm"] = holm(found["p_t"])
+    return found
+
+
+def _tests(
+    differences: FloatArray, confidence: float, n_resamples: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return p-values and the bootstrap interval of one column."""
+    from scipy import stats
+
+    data, batch = (differences,), max(1, ENTRIES // len(differences))
+    options: dict[str, Any] = {"n_resamples": n_resamples, "batch": batch, "rng": rng}
+    signs = stats.permutation_test(data, np.mean, permutation_type="samples", **options)
+    interval = stats.bootstrap(
+        data, np.mean, confidence_level=confidence, method="percentile", **options
+    ).confidence_interval
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "p_t": stats.ttest_1samp(differences, 0).pvalue,
+        "p_randomization": signs.pvalue,
+    }
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """Adjust the p-values of a family of tests by Holm's method; NaN is left out."""
+    adjusted = np.full(p.shape, np.nan)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN is sorted last
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1)
+    return adjusted

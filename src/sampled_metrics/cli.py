@@ -1,0 +1,306 @@
+"""The command line: files in, a table out, with the same calls as in Python."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sampled_metrics import metrics as known
+from sampled_metrics.metric import Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sampled_metrics.ranks import Ranks
+    from sampled_metrics.report import Evaluation
+    from sampled_metrics.sampling import Draw
+    from sampled_metrics.ties import TiedRanks
+
+METRICS: dict[str, Callable[..., Metric]] = {
+    "recall": known.Recall,
+    "precision": known.Precision,
+    "f1": known.F1,
+    "ndcg": known.NDCG,
+    "ap": known.AveragePrecision,
+    "map": known.AveragePrecision,
+    "rr": known.ReciprocalRank,
+    "mrr": known.ReciprocalRank,
+    "auc": known.AUC,
+}
+DESCRIPTION = "Evaluate recommenders exactly, and say what sampled metrics mean."
+EPILOG = """\
+Ranks are a parquet or CSV file with one row per relevant item: user, rank, and where known
+recommender, n_tied, n_items (see read_ranks in the reference). Make one with `rank`.
+
+examples:
+  sampled-metrics rank scores.parquet --relevant test.parquet --output ranks.parquet
+  sampled-metrics evaluate ranks.parquet --metrics recall@10 ndcg@10 --samples 100
+  sampled-metrics compare ranks.parquet --metrics ndcg@10 --format csv
+  sampled-metrics bounds sampled.csv --metrics recall@10 --samples 100 --items 3706
+  sampled-metrics explain recall@10 0.66 --items 3706 --samples 100 --users 6040
+
+exit codes: 0, done; 1, the data were refused or a file cannot be read; 2, a wrong command line.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; by default that of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> main(["explain", "auc", "0.9", "--items", "1000", "--samples", "99", "--format", "csv"])
+    ... # doctest: +ELLIPSIS
+    metric,value,...
+    0
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        _show(options.run(options), options)
+    except (ValueError, OSError, ImportError) as error:
+        print(f"sampled-metrics: error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        "sampled-metrics", description=DESCRIPTION, epilog=EPILOG, formatter_class=form
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def command(run: Callable[[Any], Any], text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(run.__name__.strip("_"), help=text, description=text)
+        made.set_defaults(run=run)
+        return made
+
+    _add_rank(command(_rank, "turn a table of scores into ranks"))
+    for run, text in (
+        (_evaluate, "values with standard errors and intervals"),
+        (_compare, "all pairs of recommenders, tested user by user"),
+        (_bounds, "what sampled ranks leave open about the exact metrics"),
+    ):
+        _add_evaluation(command(run, text), sampled=run is _bounds)
+    _add_explain(command(_explain, "what one published number can mean"))
+    return parser
+
+
+def _add_rank(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scores", help="file of user, item, score, and perhaps relevance")
+    parser.add_argument("--relevant", help="file of user, item, and perhaps relevance")
+    parser.add_argument("--exclude", help="file of user, item: pairs that are no candidates")
+    for name in ("user", "item", "score", "relevance"):
+        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="its column")
+    parser.add_argument("--name", help="of the recommender; by default the file's")
+    parser.add_argument("--output", required=True, help="file of ranks, .parquet or .csv")
+
+
+def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
+    parser.add_argument("ranks", help="file of ranks, .parquet or .csv")
+    parser.add_argument(
+        "--metrics", nargs="+", type=_metric, required=True, help="such as recall@10 ndcg@10 auc"
+    )
+    _add_draw(parser, required=sampled)
+    if not sampled:
+        parser.add_argument(
+            "--sampled", action="store_true", help="the ranks in the file were sampled"
+        )
+    parser.add_argument("--confidence", type=float, default=0.95, help="by default 0.95")
+    parser.add_argument("--group", metavar="COLUMN", help="column with the group of each user")
+    parser.add_argument(
+        "--ties",
+        choices=["random", "optimistic", "pessimistic"],
+        help="how they are broken; by default, metrics are averages over all ways",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of ties and resampling; by default 0")
+    _add_output(parser, latex=True)
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("metric", type=_metric, help="such as recall@10")
+    parser.add_argument("value", type=_number, help="the published number as printed, as in 0.66")
+    parser.add_argument("--other", type=_number, help="another one, to compare")
+    parser.add_argument("--users", type=int, help="number of users")
+    _add_draw(parser, required=True)
+    _add_output(parser, latex=False)
+
+
+def _add_draw(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument("--samples", type=int, required=required, help="sampled items per user")
+    parser.add_argument("--items", type=int, required=required, help="ranked items without samples")
+    parser.add_argument(
+        "--without-replacement", action="store_true", help="no item is drawn twice for a user"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser, *, latex: bool) -> None:
+    choices = ["table", "csv", "json", *(["latex"] if latex else [])]
+    parser.add_argument("--format", choices=choices, default="table", help="by default a table")
+
+
+def _metric(name: str) -> Metric:
+    """Return the metric of a name such as ndcg@10."""
+    found = re.fullmatch(r"([a-z0-9]+)(?:@([0-9]+))?", name.lower())
+    if not found or found[1] not in METRICS:
+        hint = "; with one relevant item per user, the hit rate is recall@K"
+        raise argparse.ArgumentTypeError(
+            f"{name!r} is no metric; choose among {', '.join(METRICS)}, with a cutoff as in "
+            f"recall@10{hint if re.match('h(r|it)', name.lower()) else ''}"
+        )
+    try:
+        return METRICS[found[1]](**({"k": int(found[2])} if found[2] else {}))
+    except (TypeError, ValueError) as error:
+        what = "needs no cutoff" if found[2] else "needs a cutoff, such as 10"
+        raise argparse.ArgumentTypeError(f"{name!r}: {found[1]} {what}") from error
+
+
+def _number(text: str) -> tuple[float, int]:
+    """Return a number, and the decimals with which it is printed."""
+    try:
+        return float(text), len(text.partition(".")[2])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from error
+
+
+def _rank(options: Any) -> None:
+    from sampled_metrics.frames import ranks_from_scores
+    from sampled_metrics.rank_tables import write_ranks
+
+    columns = {name: getattr(options, name) for name in ("user", "item", "score", "relevance")}
+    ranks = ranks_from_scores(options.scores, options.relevant, exclude=options.exclude, **columns)
+    name = options.name or Path(options.scores).stem
+    write_ranks({name: ranks}, options.output)
+
+
+def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
+    """Evaluate the ranks in a file."""
+    from sampled_metrics.answer import evaluate
+    from sampled_metrics.rank_tables import read_ranks
+
+    draw = _draw(options)
+    return evaluate(
+        {name: _broken(name, ranks, options) for name, ranks in read_ranks(options.ranks).items()},
+        options.metrics,
+        draw,
+        given="sampled" if sampled else "exact",
+        groups=_groups(options) if options.group else None,
+        n_items=options.items if draw is None else None,
+        confidence=options.confidence,
+    )
+
+
+def _broken(name: str, ranks: Ranks | TiedRanks, options: Any) -> Ranks | TiedRanks:
+    """Break ties by the rule of the command line, which is needed for several relevant items."""
+    from sampled_metrics.ties import TiedRanks
+
+    if not isinstance(ranks, TiedRanks):
+        return ranks
+    if options.ties:
+        return ranks.to_ranks(options.ties, rng=options.seed)
+    if ranks.has_several or ranks.gains is not None:
+        raise ValueError(
+            f"{name} has users with several or graded relevant items; say how ties are broken, as "
+            "in --ties random"
+        )
+    return ranks
+
+
+def _draw(options: Any) -> Draw | None:
+    from sampled_metrics.sampling import Draw
+
+    if options.samples is None:
+        if options.without_replacement:
+            raise ValueError("--without-replacement is given without --samples; give both")
+        return None
+    replacement = not options.without_replacement
+    return Draw(options.samples, n_items=options.items, replacement=replacement)
+
+
+def _groups(options: Any) -> dict[Any, Any]:
+    """Return the group of each user in the file."""
+    from sampled_metrics._columns import open_table
+
+    table = open_table(
+        "ranks", options.ranks, {"user": "user", "group": options.group}, ids=("user", "group")
+    )
+    users, groups = (
+        ids.names[ids.codes].tolist() for ids in (table.ids("user"), table.ids("group"))
+    )
+    group_of: dict[Any, Any] = {}
+    for user, group in zip(users, groups, strict=True):
+        if group_of.setdefault(user, group) != group:
+            raise ValueError(
+                f"{options.ranks} puts user {user} in the groups {group_of[user]} and {group}; "
+                "give each user one group"
+            )
+    return group_of
+
+
+def _evaluate(options: Any) -> pd.DataFrame | str:
+    found = _evaluation(options, sampled=options.sampled)
+    if options.group:
+        return found.by_group
+    if options.format == "latex":
+        return found.to_latex()
+    return str(found) if options.format == "table" else found.table
+
+
+def _compare(options: Any) -> pd.DataFrame:
+    found = _evaluation(options, sampled=options.sampled)
+    if options.samples is None or options.sampled:
+        return found.comparisons(rng=options.seed)
+    return found.orders()
+
+
+def _bounds(options: Any) -> pd.DataFrame:
+    table = _evaluation(options, sampled=True).table
+    columns = ["recommender", "metric", "low", "high", "users"]
+    return table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
+
+
+def _explain(options: Any) -> pd.DataFrame | str:
+    from sampled_metrics.explanation import explain
+
+    value, decimals = options.value
+    found = explain(
+        options.metric,
+        value,
+        n_items=options.items,
+        n_samples=options.samples,
+        n_users=options.users,
+        replacement=not options.without_replacement,
+        other=None if options.other is None else options.other[0],
+        decimals=decimals,
+    )
+    return str(found) if options.format == "table" else found.to_frame()
+
+
+def _show(result: pd.DataFrame | str | None, options: Any) -> None:
+    """Print a result in the form that was asked for."""
+    if result is None:
+        return
+    if isinstance(result, str):
+        text = result
+    elif options.format == "csv":
+        text = result.to_csv(index=False)
+    elif options.format == "json":
+        text = result.to_json(orient="records", indent=2)
+    elif options.format == "latex":
+        text = result.to_latex(index=False, escape=True, float_format="%.4f")
+    else:
+        text = result.to_string(index=False, float_format=lambda x: f"{x:.4g}")
+    print(text.rstrip("\n"))

@@ -1,0 +1,408 @@
+"""What one published number can mean: a sampled metric, and nothing else at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from math import hypot, sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sampled_metrics._checks import FloatArray, as_confidence, as_integer, as_kind
+from sampled_metrics._curve import Curve
+from sampled_metrics._terms import sampled_values
+from sampled_metrics.bounds import Bounds
+from sampled_metrics.metric import Metric
+from sampled_metrics.sampling import Draw
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Difference", "Explanation", "explain"]
+
+MOST_SAMPLES = 100_000  # whose probabilities for some thousand ranks take seconds
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one number says against another; `explain` makes it for `other`.
+
+    Attributes
+    ----------
+    other : float
+        The other number.
+    other_bounds : Bounds
+        What the exact metric behind it can be, if the number is the mean over all users and
+        samples.
+    value : float
+        The first number minus the other.
+    standard_error : Bounds or None
+        Of the difference. The larger one is for two results that are independent of each other;
+        the smaller one is the least there is, for two that agree about each user as far as they
+        can. None without the number of users.
+    interval : Bounds or None
+        Where the mean difference lies if the results are independent (Newcombe 1998, method 10).
+    beyond_chance : bool or None
+        False if even the least standard error leaves the difference to chance; True if the interval
+        excludes 0; None if it depends on the single users, or their number is not known.
+    order_known : bool
+        Whether the bounds of the two exact metrics do not overlap.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    >>> found = explain(Recall(10), 0.66, other=0.64, **protocol).difference
+    >>> found.beyond_chance, found.order_known
+    (True, False)
+    """
+
+    other: float
+    other_bounds: Bounds
+    value: float
+    standard_error: Bounds | None
+    interval: Bounds | None
+    beyond_chance: bool | None
+    order_known: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one published number can mean. `explain` makes it; print it to read it.
+
+    Attributes
+    ----------
+    metric, value, n_items, n_samples, replacement, n_users, exact_metric, confidence, decimals
+        As given to `explain`.
+    cutoff : float or None
+        The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
+    bounds : Bounds
+        What the exact metric can be, if `value` is the mean over all users and samples.
+    standard_error : float or None
+        The largest that the standard error of `value` can be; for a metric with two values, such as
+        `Recall`, it is no smaller. None without the number of users.
+    interval : Bounds or None
+        Where the mean over all users and samples lies, with this confidence or more.
+    bounds_with_error : Bounds or None
+        What the exact metric can be if that mean is anywhere in the interval.
+    difference : Difference or None
+        What `value` says against another number.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
+    >>> round(found.cutoff, 2), round(found.standard_error, 4), round(found.bounds.high, 3)
+    (366.93, 0.0061, 0.66)
+    """
+
+    metric: Metric
+    value: float
+    n_items: int
+    n_samples: int
+    replacement: bool
+    n_users: int | None
+    exact_metric: Metric
+    confidence: float
+    decimals: int
+    cutoff: float | None
+    bounds: Bounds
+    standard_error: float | None
+    interval: Bounds | None
+    bounds_with_error: Bounds | None
+    difference: Difference | None
+
+    def __str__(self) -> str:
+        """Return what the number says, in sentences."""
+        return "\n".join(_sentences(self))
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row of numbers, to stack with others.
+
+        Returns
+        -------
+        DataFrame
+            A column for each attribute, with the names of the metrics in print, and two for bounds,
+            such as bounds_low and bounds_high. The attributes of the difference come last, as in
+            difference_value. What is None has no column.
+
+        Examples
+        --------
+        >>> from sampled_metrics import AUC
+        >>> row = explain(AUC(), 0.9, n_items=1000, n_samples=99).to_frame()
+        >>> row[["metric", "value", "bounds_low", "bounds_high"]].round(3)
+          metric  value  bounds_low  bounds_high
+        0    AUC    0.9         0.9          0.9
+        """
+        import pandas as pd
+
+        against = {} if self.difference is None else vars(self.difference)
+        row: dict[str, Any] = {}
+        for name, each in [
+            *vars(self).items(),
+            *((f"difference_{name}", each) for name, each in against.items()),
+        ]:
+            if isinstance(each, Bounds):
+                row |= {f"{name}_low": each.low, f"{name}_high": each.high}
+            elif each is not None and not isinstance(each, Difference):
+                row[name] = str(each) if isinstance(each, Metric) else each
+        return pd.DataFrame([row])
+
+
+def explain(
+    metric: Metric,
+    value: float,
+    *,
+    n_items: int,
+    n_samples: int,
+    n_users: int | None = None,
+    replacement: bool = True,
+    other: float | None = None,
+    exact_metric: Metric | None = None,
+    confidence: float = 0.95,
+    decimals: int = 4,
+) -> Explanation:
+    r"""Say what a published sampled metric can mean, with nothing but the number at hand.
+
+    Each user has one relevant item, at rank r of the same number of items n, and every other item
+    is equally likely to be drawn.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric of the sampled ranks, such as ``Recall(k=10)``, also called HR@10.
+    value : float
+        Its published mean, a share and not a percentage.
+    n_items : int
+        Number of ranked items n, including the relevant one, at least 2.
+    n_samples : int
+        Number of drawn items m, without the relevant one, at most 100,000.
+    n_users : int, optional
+        Number of users |D| whose values were averaged. Without it, nothing is said about chance.
+    replacement : bool
+        Whether one item could be drawn twice for a user.
+    other : float, optional
+        The number of another recommender in the same table.
+    exact_metric : Metric, optional
+        The metric of the exact ranks to bound, by default the same.
+    confidence : float
+        Confidence of the intervals, above 0 and below 1.
+    decimals : int
+        Number of decimals in print: `value` and `other` may be off by half of the last one.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    ValueError
+        If `value` or `other` is no mean that the sampled metric can have, or another parameter is
+        out of its range.
+
+    Notes
+    -----
+    **The cutoff it resembles** is :math:`K = n k / (m + 1)`. If all ranks are equally likely,
+    :math:`k / (m + 1)` of the sampled ranks are in the top k, and the same share of the exact ranks
+    in the top K. Without replacement this is exact, with it K is off by less than one rank.
+
+    **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
+    computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points
+    :math:`(g(r), M(r))`, so what it can reach is their convex hull. The bounds are its lower and
+    upper end above `value`, or above what is rounded to it; a distribution on at most two ranks
+    attains each. For `Recall` at k,
+    and the exact one at K,
+
+    .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
+              \le \min\Big(1, \frac{v}{g(K)}\Big).
+
+    All ranks are looked at up to 2,048, and those near the bounds behind them, where the metric
+    must be smooth in the rank except at its cutoff.
+
+    **The standard error** is over users and samples, if each user's value is drawn independently.
+    With a and b the least and the largest value of a sampled rank, their variance is at most
+    :math:`(b - v)(v - a)` (Bhatia & Davis 2000), which is :math:`v (1 - v)` for `Recall`, and no
+    less, as it has two values. If the users are taken as given, and samples alone are random, it is
+    still no larger. The interval is Wilson's (1927), which stays within a and b, and does not
+    shrink to a point where :math:`v` is one of them.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> found = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64)
+    >>> print(found)
+    Sampled Recall@10 is 0.66: each relevant item is ranked among 100 others, drawn with replacement
+    from the other 3,705.
+    The top 10 of 101 resembles the top 367 of all 3,706: if all ranks were equally likely, an item
+    would be in either equally often.
+    Chance aside, exact Recall@10 can be anything from 0.000 to 0.660.
+    With 6,040 users its standard error is 0.0061. So with 95 percent confidence its mean is from
+    0.648 to 0.672, and exact Recall@10 can be anything from 0.000 to 0.672.
+    The difference to 0.64 is 0.020, more than chance explains: if the two are independent of each
+    other, the mean difference is from 0.003 to 0.037.
+    Chance aside, exact Recall@10 of the other can be anything from 0.000 to 0.640: either can be
+    the better one.
+    This takes for granted that each user has one relevant item, that all have the same number of
+    items, and that all other items are equally likely to be drawn.
+
+    It says more about the cutoff that it resembles.
+
+    >>> protocol = {"n_items": 3706, "n_samples": 100}
+    >>> low, high = explain(Recall(10), 0.66, **protocol, exact_metric=Recall(367)).bounds
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.366 to 1.000'
+    """
+    as_kind("metric", metric, Metric, "Recall(k=10)")
+    exact = metric if exact_metric is None else exact_metric
+    as_kind("exact_metric", exact, Metric, "Recall(k=10)")
+    n = as_integer("n_items", n_items, low=2)
+    digits = as_integer("decimals", decimals, low=0)
+    draw = Draw(n_samples, n_items=n, replacement=replacement)
+    if (m := draw.n_samples) > MOST_SAMPLES:
+        raise ValueError(f"n_samples is {m}; n_samples must be at most {MOST_SAMPLES} to explain")
+    curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
+    v = curve.as_mean("value", value)
+    users = None if n_users is None else as_integer("n_users", n_users)
+    z = -NormalDist().inv_cdf((1 - as_confidence("confidence", confidence)) / 2)
+    bounds = curve.bounds(*curve.unrounded(v))
+    interval = None if users is None else curve.interval(v, users, z)
+    return Explanation(
+        metric=metric,
+        value=v,
+        n_items=n,
+        n_samples=m,
+        replacement=draw.replacement,
+        n_users=users,
+        exact_metric=exact,
+        confidence=float(confidence),
+        decimals=digits,
+        cutoff=None if metric.k is None else n * min(metric.k, m + 1) / (m + 1),
+        bounds=bounds,
+        standard_error=None if users is None else sqrt(curve.variance(v) / users),
+        interval=interval,
+        bounds_with_error=None if interval is None else curve.bounds(*interval),
+        difference=None if other is None else _difference(curve, v, other, bounds, users, z),
+    )
+
+
+def _difference(
+    curve: Curve, v: float, other: float, bounds: Bounds, n_users: int | None, z: float
+) -> Difference:
+    """Compare two numbers."""
+    w = curve.as_mean("other", other)
+    difference, behind = v - w, curve.bounds(*curve.unrounded(w))
+    error = interval = beyond = None
+    if n_users is not None:
+        # Of two values, a difference needs as large a share of users who differ.
+        size, gap = abs(difference), curve.largest - curve.least if _is_binary(curve.values) else 0
+        agreeing, apart = max(size * (gap - size), 0), curve.variance(v) + curve.variance(w)
+        error = Bounds(sqrt(agreeing / n_users), sqrt(apart / n_users))
+        of_v, of_w = curve.interval(v, n_users, z), curve.interval(w, n_users, z)
+        interval = Bounds(
+            difference - hypot(v - of_v.low, of_w.high - w),
+            difference + hypot(of_v.high - v, w - of_w.low),
+        )
+        size += 2 * curve.slack
+        if n_users * size <= z**2 * (gap - size):
+            beyond = False
+        elif interval.low > 0 or interval.high < 0:
+            beyond = True
+    return Difference(
+        other=w,
+        other_bounds=behind,
+        value=difference,
+        standard_error=error,
+        interval=interval,
+        beyond_chance=beyond,
+        order_known=bounds.low > behind.high or bounds.high < behind.low,
+    )
+
+
+def _is_binary(values: FloatArray) -> bool:
+    return len(np.unique(values)) <= 2
+
+
+def _sentences(found: Explanation) -> list[str]:
+    """Return what an explanation says, in sentences."""
+    m, n, exact = found.n_samples, found.n_items, found.exact_metric
+    drawn = "with" if found.replacement else "without"
+    said = [
+        f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among {m:,} "
+        f"others, drawn {drawn} replacement from the other {n - 1:,}."
+    ]
+    if found.decimals < 4:
+        half = 0.5 * 10.0**-found.decimals
+        said[0] += f" In print it is rounded by up to {half:g}."
+    if found.metric.k is not None and found.cutoff is not None:
+        top = min(found.metric.k, m + 1)
+        said.append(
+            f"The top {top:,} of {m + 1:,} resembles the top {found.cutoff:,.0f} of all {n:,}: if "
+            "all ranks were equally likely, an item would be in either equally often."
+        )
+    said.append(f"Chance aside, exact {exact} {_can_be(found.bounds)}.")
+    if found.interval is None or found.bounds_with_error is None:
+        said.append("How far chance has moved it depends on the number of users, n_users.")
+    else:
+        error = "is" if _is_binary(sampled_values(found.metric, m)) else "is at most"
+        said.append(
+            f"With {found.n_users:,} users its standard error {error} {found.standard_error:.4f}. "
+            f"So with {100 * found.confidence:g} percent confidence its mean is "
+            f"{_span(found.interval)}, and exact {exact} {_can_be(found.bounds_with_error)}."
+        )
+    if found.difference is not None:
+        said += _against(found, found.difference)
+    return [
+        *said,
+        "This takes for granted that each user has one relevant item, that all have the same "
+        "number of items, and that all other items are equally likely to be drawn.",
+    ]
+
+
+def _against(found: Explanation, difference: Difference) -> list[str]:
+    """Return what an explanation says of the difference, in sentences."""
+    error, interval = difference.standard_error, difference.interval
+    by = f"The difference to {difference.other:g} is {_shown(difference.value)}"
+    if error is None or interval is None:
+        chance = f"{by}. Whether chance explains it depends on the number of users, n_users."
+    elif difference.beyond_chance is None:
+        chance = (
+            f"{by}, with a standard error from {error.low:.4f} to {error.high:.4f}: the better the "
+            "two agree about each user, the smaller. Only their values for each user can tell "
+            "whether chance explains it."
+        )
+    elif difference.beyond_chance:
+        chance = (
+            f"{by}, more than chance explains: if the two are independent of each other, the mean "
+            f"difference is {_span(interval)}."
+        )
+    else:
+        chance = f"{by}, no more than chance explains, however the two agree about each user."
+    order = "either can be the better one"
+    if difference.order_known:
+        order = "the order of the exact ones is known"
+    return [
+        chance,
+        f"Chance aside, exact {found.exact_metric} of the other "
+        f"{_can_be(difference.other_bounds)}: {order}.",
+    ]
+
+
+def _shown(value: float) -> str:
+    """Return a number with three digits, as the calculator in the book shows it."""
+    text = f"{value + np.copysign(1e-12, value):.3f}"
+    return "0.000" if text == "-0.000" else text
+
+
+def _span(bounds: Bounds) -> str:
+    return f"from {_shown(bounds.low)} to {_shown(bounds.high)}"
+
+
+def _can_be(bounds: Bounds) -> str:
+    low, high = map(_shown, bounds)
+    return f"is {low}" if low == high else f"can be anything from {low} to {high}"

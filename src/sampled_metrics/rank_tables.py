@@ -1,0 +1,331 @@
+"""Ranks as a table, one row per relevant item: the form in which they are kept and published."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._checks import FloatArray, IntArray, as_named, shown
+from sampled_metrics._columns import (
+    PLAIN_INTEGER,
+    Table,
+    as_table_path,
+    number,
+    open_table,
+    parquet_backend,
+)
+from sampled_metrics._flat import flat_integers, offsets_of
+from sampled_metrics._pairs import by_integer
+from sampled_metrics._rank_rows import Rows, ranks_of
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.ties import TiedRanks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sampled_metrics._columns import TableLike
+
+__all__ = ["rank_table", "read_ranks", "write_ranks"]
+
+COUNTS = ("rank", "n_tied", "n_items", "n_predicted")
+COLUMNS = ("recommender", "user", "rank", "n_tied", "n_items", "relevance", "n_predicted")
+UNREAD = ("item", "group")  # columns that a table of ranks may have besides
+EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
+
+
+def rank_table(recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike]) -> pd.DataFrame:
+    """Return the ranks of some recommenders as one table, with a row for each relevant item.
+
+    Parameters
+    ----------
+    recommenders : mapping from str to Ranks, TiedRanks or array_like of int
+        The ranks of each recommender, by its name. Instances of an array, and those of ranks
+        without `users`, are numbered 0, 1, ...
+
+    Returns
+    -------
+    DataFrame
+        The columns
+
+        - recommender: its name;
+        - user: what the instance is called;
+        - rank: of the relevant item, the best possible one where others tie with it; missing if
+          the item was not recommended;
+        - n_tied: the number of other candidates with the same score; only of a TiedRanks;
+        - n_items: the number of candidates, where it is known;
+        - relevance: how relevant the item is, where ranks have gains;
+        - n_predicted: the length of the user's list of recommendations, where it is known.
+
+        A column that no recommender has is left out, and one that another has not is missing in
+        its rows. Users without relevant items have no row: no metric counts them.
+
+    Raises
+    ------
+    ValueError
+        If `recommenders` is no dict of ranks, one has no relevant item, some name their users by
+        integers and others do not, or gains are not among the ideal gains.
+
+    See Also
+    --------
+    read_ranks : makes ranks of such a table.
+    write_ranks : writes it to a file.
+
+    Examples
+    --------
+    >>> ranks = Ranks.from_lists([[5, 3], [1]], users=["ann", "bob"])
+    >>> rank_table({"mine": ranks})
+      recommender user  rank
+    0        mine  ann     3
+    1        mine  ann     5
+    2        mine  bob     1
+    """
+    import pandas as pd
+
+    parts = []
+    kinds: dict[str, str] = {}
+    for name, ranks in as_named("recommenders", recommenders, EXAMPLE).items():
+        argument = f"recommenders[{name!r}]"
+        columns = _columns_of(argument, ranks)
+        if not len(columns["rank"]):
+            raise ValueError(f"{argument} has no relevant item; a table has no row for it")
+        kinds[number(columns["user"], lambda i: "users").kind] = argument
+        parts.append(pd.DataFrame({"recommender": name} | columns))
+    if len(kinds) > 1:
+        (kind, one), (other_kind, other) = list(kinds.items())[:2]
+        raise ValueError(
+            f"{one} names its users by {kind}, {other} by {other_kind}; name them in the same way"
+        )
+    table = pd.concat(parts, ignore_index=True)
+    return table[[column for column in COLUMNS if column in table]]
+
+
+def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
+    """Return the columns of one recommender, without its name."""
+    import pandas as pd
+
+    users = getattr(ranks, "users", None)
+    if isinstance(ranks, TiedRanks):
+        counts: dict[str, Any] = {
+            "rank": ranks.best,
+            "n_tied": ranks.n_tied,
+            "n_items": ranks.n_items,
+        }
+        owner, gains = np.arange(len(ranks)), ranks.gains
+    elif isinstance(ranks, Ranks):
+        owner = np.repeat(np.arange(len(ranks)), ranks.n_relevant)
+        place = np.arange(len(owner)) - offsets_of(ranks.n_relevant)[owner]
+        is_ranked = place < ranks.n_ranked[owner]
+        rank = pd.array(np.zeros(len(owner), np.int64), dtype="Int64")
+        rank[is_ranked], rank[~is_ranked] = ranks.values, pd.NA
+        of_users = {"n_items": ranks.n_items, "n_predicted": ranks.n_predicted}
+        counts = {"rank": rank} | {
+            name: given[owner] for name, given in of_users.items() if given is not None
+        }
+        gains = _gains(argument, ranks, owner, is_ranked)
+    else:
+        counts = {"rank": flat_integers(argument, ranks, 1)}
+        owner, gains = np.arange(len(counts["rank"])), None
+    columns = {"user": owner if users is None else users[owner]}
+    columns |= {name: pd.array(given, dtype="Int64") for name, given in counts.items()}
+    return columns if gains is None else columns | {"relevance": gains}
+
+
+def _gains(
+    argument: str, ranks: Ranks, owner: IntArray, is_ranked: NDArray[np.bool_]
+) -> FloatArray | None:
+    """Return the gains of all relevant items: of those with a rank, then of the others."""
+    if ranks.gains is None or ranks.ideal_gains is None:
+        return None
+    levels, level = np.unique(-ranks.ideal_gains, return_inverse=True)
+    found = np.searchsorted(levels, -ranks.gains).clip(max=len(levels) - 1)
+    every, some = owner * len(levels) + level, ranks.instance * len(levels) + found
+    keys = np.unique(every)
+    left = np.bincount(np.searchsorted(keys, every), minlength=len(keys))
+    place = np.searchsorted(keys, some).clip(max=max(0, len(keys) - 1))
+    np.subtract.at(left, place, 1)
+    if (levels[found] != -ranks.gains).any() or (keys[place] != some).any() or (left < 0).any():
+        raise ValueError(f"{argument} has gains that are not among the ideal_gains of their user")
+    gains = np.empty(len(owner))
+    gains[is_ranked] = ranks.gains
+    gains[~is_ranked] = -levels[np.repeat(keys, left) % max(1, len(levels))]
+    return gains
+
+
+def write_ranks(
+    recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike], path: str | os.PathLike[str]
+) -> None:
+    """Write the ranks of some recommenders to a file, the table that `rank_table` returns.
+
+    Parameters
+    ----------
+    recommenders : mapping from str to Ranks, TiedRanks or array_like of int
+        The ranks of each recommender, by its name.
+    path : path
+        A file whose name ends in .parquet or .csv. A file that is there is written over.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If `rank_table` refuses the ranks, users are neither integers nor strings, or a file of
+        text could not be read again as it was: where a name is empty, or the names of the users
+        are strings that look like integers.
+    ImportError
+        If the file is to be parquet, and neither pyarrow nor polars is installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_ranks({"mine": [3, 1]}, Path(folder, "ranks.csv"))
+    ...     print(Path(folder, "ranks.csv").read_text())
+    recommender,user,rank
+    mine,0,3
+    mine,1,1
+    """
+    file = as_table_path("path", path)
+    table = rank_table(recommenders)
+    users = table["user"]
+    names: list[Any] = [] if users.dtype.kind == "i" else users.unique().tolist()
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"recommenders has the user {shown(name)}; a file keeps integers and strings: "
+                "name the users by str(user)"
+            )
+    if file.suffix == ".csv":
+        if "" in names or "" in recommenders:
+            raise ValueError('recommenders has the name ""; a .csv file keeps no empty name')
+        if len(names) and all(map(PLAIN_INTEGER.fullmatch, names)):
+            raise ValueError(
+                f"recommenders has users that are strings of digits, such as {names[0]!r}, which a "
+                ".csv file does not tell from integers; write a .parquet file"
+            )
+        table.to_csv(file, index=False, encoding="utf-8", lineterminator="\n")
+    else:
+        _write_parquet(table, file)
+
+
+def _write_parquet(table: pd.DataFrame, file: Path) -> None:
+    import narwhals as nw
+
+    text = {"recommender", *([] if table["user"].dtype.kind == "i" else ["user"])}
+    schema: dict[str, Any] = {
+        name: nw.String if name in text else nw.Float64 if name == "relevance" else nw.Int64
+        for name in map(str, table)
+    }
+    missing = table.astype(object).where(table.notna(), None)
+    columns = {name: missing[name].tolist() for name in schema}
+    backend: Any = parquet_backend()
+    nw.from_dict(columns, schema, backend=backend).write_parquet(file)
+
+
+def read_ranks(
+    table: TableLike,
+    *,
+    recommender: str | None = "recommender",
+    user: str = "user",
+    rank: str = "rank",
+    n_tied: str = "n_tied",
+    n_items: str = "n_items",
+    relevance: str = "relevance",
+    n_predicted: str = "n_predicted",
+) -> dict[str, Ranks | TiedRanks]:
+    """Make ranks of a table with one row for each relevant item, as `rank_table` returns it.
+
+    Parameters
+    ----------
+    table : table or path
+        The table (pandas, polars, pyarrow or any other that narwhals reads), or the path of one
+        (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank says that
+        the item was not recommended. The order of the rows does not matter, and an index is not
+        read.
+    recommender : str or None
+        The column with the recommenders' names. None says that all rows are of one recommender,
+        and so does a table without this column, if it has no columns but those named here, item
+        and group.
+    user, rank, n_tied, n_items, relevance, n_predicted : str
+        The names of the other columns.
+
+    Returns
+    -------
+    dict from str to TiedRanks or Ranks
+        The ranks of each recommender: a TiedRanks if its rows have `n_tied`, else a Ranks. All
+        rows of a recommender must have a value, or none, in each column but `rank`. The only
+        recommender of a table without names is called like the file, or "ranks".
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
+        no whole number of at least 1, is above `n_items` or `n_predicted`, or is there twice for
+        a user; a value is missing in some rows only; `n_items` or `n_predicted` differ between
+        rows of a user; a relevance is negative.
+    ImportError
+        If the file is parquet, and neither pyarrow nor polars is installed.
+
+    See Also
+    --------
+    rank_table : the other way, and what the columns are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"user": ["ann", "ann", "bob"], "rank": [5, 3, None]})
+    >>> ranks = read_ranks(table)["ranks"]
+    >>> ranks.users, ranks.values, ranks.n_relevant
+    (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
+    """
+    options = {
+        "n_tied": n_tied,
+        "n_items": n_items,
+        "relevance": relevance,
+        "n_predicted": n_predicted,
+    }
+    required = {"user": user, "rank": rank}
+    # A column that is not there is an error if the caller has named it.
+    required |= {keyword: column for keyword, column in options.items() if column != keyword}
+    if recommender is not None:
+        options = {"recommender": recommender} | options
+        if recommender != "recommender":
+            required["recommender"] = recommender
+    opened = open_table("table", table, required, options, ids=("user", "recommender"))
+    if not len(opened):
+        raise ValueError("table has no rows; give one row for each relevant item")
+    names, codes = _recommenders(opened, table, is_named=recommender is not None)
+    rows = Rows(
+        opened.ids("user"),
+        {key: opened.numbers(key) for key in (*COUNTS, "relevance") if key in opened},
+        by_integer(codes, len(names)),
+    )
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
+    return {
+        name: ranks_of(name, replace(rows, chosen=chosen))
+        for name, chosen in zip(names, np.split(rows.chosen, ends), strict=True)
+    }
+
+
+def _recommenders(opened: Table, given: object, is_named: bool) -> tuple[list[str], IntArray]:
+    """Return the names of the recommenders, and the number of each row's."""
+    if "recommender" in opened:
+        ids = opened.ids("recommender")
+        return [str(name) for name in ids.names.tolist()], ids.codes
+    other = sorted(set(map(str, opened.there)) - {*opened.columns.values(), *UNREAD})
+    if is_named and other:
+        raise ValueError(
+            f"table has no column 'recommender', but {other[0]!r}; if that holds the recommenders, "
+            f"give recommender={other[0]!r}, and if all rows are of one recommender, "
+            "recommender=None"
+        )
+    name = Path(given).stem if isinstance(given, str | os.PathLike) else "ranks"
+    return [name], np.zeros(len(opened), np.int64)

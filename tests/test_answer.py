@@ -1,0 +1,360 @@
+"""One call: values, errors, intervals, bounds and comparisons, aligned by user."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from scipy import stats
+
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    BiasVariance,
+    Draw,
+    Ranks,
+    Recall,
+    ReciprocalRank,
+    TiedRanks,
+    Uncorrected,
+    compare,
+    evaluate,
+    expected_evaluation,
+    metric_bounds,
+)
+
+METRICS = [Recall(k=10), NDCG(k=10), ReciprocalRank()]
+N_USERS = 60
+
+
+def ranks_of(seed, n_items=200, users=None):
+    """Ranks that are better the closer to 1, some of them tied."""
+    rng = np.random.default_rng(seed)
+    best = np.minimum(rng.geometric(0.03, N_USERS), n_items - 4)
+    return TiedRanks(best, rng.integers(0, 3, N_USERS), n_items, users)
+
+
+NAMES = np.array([f"user {i:02}" for i in range(N_USERS)])
+A, B = ranks_of(1, users=NAMES), ranks_of(2, users=NAMES)
+PAIR = {"A": A, "B": B}
+
+
+def row(table, *names):
+    """Return the one row with these names of recommender (or a pair), metric and estimator."""
+    keys = table.select_dtypes(exclude=[float, int]).columns[: len(names)]
+    found = table[(table[keys] == list(names)).all(axis=1)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_exact_values_are_means_with_the_errors_of_scipy(metric):
+    found = row(evaluate(PAIR, METRICS).table, "B", str(metric), "exact")
+    values = metric(B)
+    assert found["value"] == pytest.approx(metric.mean(B), abs=1e-15)
+    assert found["standard_error"] == pytest.approx(stats.sem(values))
+    expected = stats.t.interval(0.95, N_USERS - 1, values.mean(), stats.sem(values))
+    assert (found["low"], found["high"]) == pytest.approx(expected)
+    assert found["users"] == N_USERS
+
+
+def test_a_draw_adds_what_it_would_report():
+    draw = Draw(30)
+    estimators = {"raw": Uncorrected(), "corrected": BiasVariance(gamma=0.05)}
+    found = evaluate(PAIR, METRICS, draw, estimators=estimators)
+    table = found.table
+    assert list(table["estimator"].unique()) == ["exact", "raw", "corrected"]
+    exact = table[table["estimator"] == "exact"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(exact, evaluate(PAIR, METRICS).table)
+    for _, expected in expected_evaluation(PAIR, METRICS, draw, estimators).iterrows():
+        here = row(table, *expected.iloc[:3])
+        assert here["value"] == pytest.approx(expected["value"], abs=1e-12)
+    orders = found.orders()
+    for metric in METRICS:
+        for name, estimator in estimators.items():
+            one = row(orders, "A", "B", str(metric), name)
+            expected = compare(A, B, metric, draw, estimator=estimator)
+            assert one["difference"] == pytest.approx(expected.difference, abs=1e-12)
+            assert one["exact_difference"] == pytest.approx(expected.exact_difference)
+            assert one["standard_error"] == pytest.approx(expected.standard_error)
+            assert one["right_order"] == pytest.approx(expected.right_order())
+
+
+def test_standard_errors_of_a_draw_cover_users_ties_and_samples():
+    """4,000 evaluations of new users: their standard deviation is known to within 5 percent."""
+    rng, draw = np.random.default_rng(8), Draw(20, n_items=200)
+    estimators = {"corrected": BiasVariance(gamma=0.1)}
+    fitted = estimators["corrected"].fit(NDCG(k=10), draw)
+    found = evaluate({"A": A}, [NDCG(k=10)], draw, estimators=estimators)
+    means = [
+        fitted(draw.rvs(A[rng.integers(N_USERS, size=N_USERS)], rng=rng)).mean()
+        for _ in range(4000)
+    ]
+    promised = row(found.table, "A", "NDCG@10", "corrected")["standard_error"]
+    # A bootstrap's users vary by (N - 1) / N less than new ones.
+    assert np.std(means) == pytest.approx(promised, rel=0.05)
+    assert np.mean(means) == pytest.approx(found.table["value"].iloc[-1], abs=4 * promised / 60)
+
+
+@pytest.mark.parametrize("sizes", [300, "each"])
+def test_sampled_ranks_give_estimates_and_bounds(sizes):
+    n = np.where(np.arange(N_USERS) < 20, 250, 300) if sizes == "each" else sizes
+    draw = Draw(40, n_items=n, replacement=False)
+    sampled = {name: draw.rvs(ranks.best, rng=5) for name, ranks in PAIR.items()}
+    found = evaluate(sampled, METRICS, draw, given="sampled", confidence=0.9)
+    for name, ranks in sampled.items():
+        for metric in METRICS:
+            for label, estimator in (("uncorrected", Uncorrected()), ("corrected", None)):
+                fitted = (estimator or BiasVariance(gamma=0.1)).fit(metric, draw)
+                one = row(found.table, name, str(metric), label)
+                assert one["value"] == pytest.approx(fitted(ranks).mean(), abs=1e-12)
+                assert one["standard_error"] == pytest.approx(stats.sem(fitted(ranks)))
+            bounds = row(found.table, name, str(metric), "bounds")
+            low, high = metric_bounds(ranks, metric, draw, confidence=0.9)
+            assert (bounds["low"], bounds["high"]) == (low, high)
+            assert np.isnan(bounds["value"])
+    tests = found.comparisons(n_resamples=99, rng=0)
+    assert set(tests["estimator"]) == {"uncorrected", "corrected"}
+    fitted = BiasVariance(gamma=0.1).fit(NDCG(k=10), draw)
+    expected = stats.ttest_rel(fitted(sampled["A"]), fitted(sampled["B"]))
+    assert row(tests, "A", "B", "NDCG@10", "corrected")["p_t"] == pytest.approx(expected.pvalue)
+    with pytest.raises(ValueError, match="there are no expected values of a draw"):
+        found.orders()
+
+
+def test_sampled_ranks_of_several_relevant_items():
+    exact = Ranks.from_lists([[3, 90], [1], [40, 41, 42]], n_items=300, users=["u", "v", "w"])
+    draw = Draw(40, n_items=300)
+    sampled = draw.rvs(exact, rng=0)
+    found = evaluate({"A": sampled}, [NDCG(k=10)], draw, given="sampled")
+    assert list(found.table["estimator"]) == ["uncorrected", "corrected"], "bounds are for one each"
+    expected = BiasVariance(gamma=0.1).fit(NDCG(k=10), draw)(sampled)
+    np.testing.assert_allclose(found.per_user["value"][3:], expected)
+
+
+def test_comparisons_are_those_of_scipy():
+    three = PAIR | {"C": ranks_of(3, users=NAMES)}
+    found = evaluate(three, METRICS).comparisons(n_resamples=499, rng=1)
+    assert len(found) == 9
+    for _, one in found.iterrows():
+        metric = next(metric for metric in METRICS if str(metric) == one["metric"])
+        x, y = metric(three[one["first"]]), metric(three[one["second"]])
+        assert one["difference"] == pytest.approx((x - y).mean())
+        assert one["standard_error"] == pytest.approx(stats.sem(x - y))
+        assert one["effect_size"] == pytest.approx((x - y).mean() / (x - y).std(ddof=1))
+        assert one["p_t"] == pytest.approx(stats.ttest_rel(x, y).pvalue)
+        assert one["low"] < one["difference"] < one["high"]
+        # Two estimates of one p-value, each from 499 randomizations; five standard errors.
+        assert one["p_randomization"] == pytest.approx(
+            one["p_t"], abs=0.02 + 5 * np.sqrt(one["p_t"] / 499)
+        )
+    steps = np.sort(found["p_t"]) * np.arange(9, 0, -1)
+    np.testing.assert_allclose(
+        np.sort(found["p_holm"]), np.minimum(np.maximum.accumulate(steps), 1)
+    )
+
+
+def test_five_users_are_few_enough_for_all_randomizations():
+    a, b = [1, 2, 3, 1, 5], [2, 4, 3, 2, 9]
+    found = evaluate({"A": a, "B": b}, [ReciprocalRank()]).comparisons(rng=0)
+    d = 1 / np.array(a) - 1 / np.array(b)
+    signs = np.array(np.meshgrid(*[[1, -1]] * 5)).reshape(5, -1)
+    expected = np.mean(np.abs(d @ signs) >= abs(d.sum()) - 1e-12)
+    assert found["p_randomization"][0] == expected
+
+
+def test_recommenders_without_a_difference():
+    found = evaluate({"A": A, "B": A}, [Recall(k=10)]).comparisons(n_resamples=9, rng=0)
+    expected = {"difference": 0, "standard_error": 0, "effect_size": 0, "low": 0, "high": 0}
+    assert found[list(expected)].iloc[0].to_dict() == expected
+    assert found[["p_t", "p_randomization", "p_holm"]].eq(1).all(axis=None)
+    alike = evaluate({"A": [1, 1, 1], "B": [9, 9, 9]}, [Recall(k=5), ReciprocalRank()])
+    tests = alike.comparisons(n_resamples=9, rng=0)
+    assert tests["difference"].gt(0).all()
+    assert tests[["p_t", "p_randomization", "p_holm"]].isna().all(axis=None), "nothing varies"
+
+
+def test_tests_keep_their_level_and_intervals_cover():
+    """Of 600 true hypotheses at .05, between 14 and 48 are rejected, but for 1 case in 10,000."""
+    rng = np.random.default_rng(0)
+    rejected, covered = np.zeros(3, dtype=int), 0
+    for _ in range(600):
+        both = {name: rng.integers(1, 101, 80) for name in "AB"}
+        found = evaluate(both, [NDCG()])
+        tests = found.comparisons(n_resamples=199, rng=rng).iloc[0]
+        rejected += [
+            tests["p_t"] <= 0.05,
+            tests["p_randomization"] <= 0.05,
+            not tests["low"] <= 0 <= tests["high"],
+        ]
+        mean = evaluate(both, [AUC()], n_items=100).table
+        covered += mean["low"][0] <= 0.5 <= mean["high"][0]
+    assert ((rejected >= 14) & (rejected <= 48)).all()
+    assert 600 - 48 <= covered <= 600 - 14
+
+
+@given(st.permutations(range(N_USERS)))
+def test_users_are_aligned_by_name(order):
+    shuffled = evaluate({"A": A, "B": B[order]}, METRICS, Draw(30))
+    straight = evaluate(PAIR, METRICS, Draw(30))
+    pd.testing.assert_frame_equal(shuffled.per_user, straight.per_user)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        np.arange(N_USERS) * 7,
+        NAMES.tolist(),
+        pd.Categorical(NAMES),
+        [("tuple", i) for i in range(N_USERS)],
+        pd.date_range("2026-01-01", periods=N_USERS),
+    ],
+)
+def test_users_have_names_of_any_kind(names):
+    order = np.random.default_rng(3).permutation(N_USERS)
+    a = pd.Series(A.best, index=pd.Index(names, tupleize_cols=False))
+    b = pd.Series(B.best, index=a.index).iloc[order]
+    found = evaluate({"A": a, "B": b}, [ReciprocalRank()], groups=pd.Series("g", index=b.index))
+    both = found.per_user["value"].to_numpy().reshape(2, -1)
+    np.testing.assert_array_equal(both, [1 / A.best, 1 / B.best])
+
+
+def test_groups_are_evaluations_of_their_users():
+    third = np.arange(N_USERS) % 3
+    by_name = dict(zip(NAMES.tolist(), third.tolist(), strict=True))
+    for groups in (third, by_name, pd.Series(by_name).iloc[::-1]):
+        found = evaluate(PAIR, METRICS, Draw(30), groups=groups).by_group
+        for group in range(3):
+            few = {name: ranks[third == group] for name, ranks in PAIR.items()}
+            expected = evaluate(few, METRICS, Draw(30)).table
+            here = found[found["group"] == group].drop(columns="group").reset_index(drop=True)
+            pd.testing.assert_frame_equal(here, expected)
+    with pytest.raises(ValueError, match="there are no groups; give them as evaluate"):
+        evaluate(PAIR, METRICS).by_group  # noqa: B018
+
+
+def test_users_without_relevant_items_do_not_count():
+    lists = [[3, 9], [], [1], []]
+    ranks = {name: Ranks.from_lists(lists, n_items=50, users=[4, 5, 6, 7]) for name in "AB"}
+    found = evaluate(ranks, [Recall(k=5)], Draw(9), groups=list("ghgh"))
+    assert set(found.per_user["user"]) == {4, 6}
+    assert set(found.by_group["group"]) == {"g"}
+    assert found.table["users"].eq(2).all()
+    assert found.table["value"][0] == 0.75
+
+
+def test_number_of_items_for_each_user():
+    n = np.arange(200, 200 + N_USERS)
+    expected = AUC()(A.best, n)
+    for sizes in (n, pd.Series(n, index=NAMES).iloc[::-1]):
+        ranks = {"A": pd.Series(A.best, index=NAMES)}
+        np.testing.assert_allclose(
+            evaluate(ranks, [AUC()], n_items=sizes).per_user["value"], expected
+        )
+    drawn = evaluate({"A": A.best}, [AUC()], Draw(20, n_items=n))
+    np.testing.assert_allclose(drawn.table["value"], expected.mean(), atol=0.05)
+
+
+def test_it_prints_everywhere():
+    found = evaluate(PAIR, METRICS, Draw(30))
+    text = str(found)
+    assert text.splitlines()[0].split() == ["Recall@10", "NDCG@10", "RR"]
+    assert f"{Recall(k=10).mean(A):.4f} ±" in text
+    assert "60 users, 30 sampled items each (with replacement)" in text
+    assert f"{Recall(k=10).mean(A):.4f} ±" in found._repr_html_()
+    assert rf"{Recall(k=10).mean(A):.4f} $\pm$" in found.to_latex()
+    drawn = evaluate({"A": [1, 2, 3]}, [Recall(k=2)], Draw(5, n_items=50), given="sampled")
+    assert re.search(r"0\.\d{4} to \d\.\d{4}", str(drawn))
+    assert "bounds at 95%" in str(drawn)
+    assert r"bounds at 95\%" in drawn.to_latex()
+
+
+def test_one_figure_holds_every_value():
+    figure = evaluate(PAIR, METRICS, Draw(30)).plot()
+    assert isinstance(figure, Figure)
+    assert [panel.get_title() for panel in figure.axes] == [str(metric) for metric in METRICS]
+    drawn = evaluate({"A": [1, 2, 3]}, [Recall(k=2)], Draw(5, n_items=50), given="sampled")
+    figure = drawn.plot()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "what is possible",
+        "uncorrected",
+        "corrected",
+    ]
+
+
+DRAWN = Draw(9, n_items=50)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (({}, METRICS), r"ranks is \{\}; ranks must be a dict"),
+        ((PAIR, []), "metrics is empty"),
+        ((PAIR, [Recall(k=1), Recall(k=1)]), "metrics holds Recall@1 twice"),
+        (({"A": A, "B": B[:50]}, METRICS), r"ranks\['B'\] lacks user 'user 50', whom ranks\['A'\]"),
+        (({"A": A[:50], "B": B}, METRICS), r"ranks\['A'\] lacks user 'user 50', whom ranks\['B'\]"),
+        (({"A": A, "B": B.best}, METRICS), r"ranks\['A'\] says who its users are, ranks\['B'\]"),
+        (({"A": [1, 2], "B": [1]}, METRICS), r"ranks\['B'\] has 1 users, ranks\['A'\] has 2"),
+        (({"A": [[1, 2]]}, METRICS), r"ranks\['A'\] has shape \(1, 2\)"),
+        (({"A": []}, METRICS), r"ranks\['A'\] has no instances"),
+        (({"A": Ranks.from_lists([[], []])}, METRICS), "no user with a relevant item"),
+        (({"A": TiedRanks([1, 2], 0, 9, users=[3, 3])}, METRICS), "holds 2 items of user 3"),
+        (
+            ({"A": A, "B": ranks_of(2, users=np.arange(N_USERS))}, METRICS),
+            "one names its users by integers, the other does not",
+        ),
+        (({"A": ranks_of(2, 250), "B": ranks_of(2)}, METRICS), "has 200 items for user 0"),
+        (
+            ({"A": pd.Series([1, 2], index=["u", "u"]), "B": pd.Series([1, 2], index=["u", "v"])},
+             METRICS),
+            r"ranks\['A'\] has user 'u' twice",
+        ),
+        ((PAIR, METRICS, 100), "draw is 100; draw must be a Draw"),
+        ((PAIR, METRICS, Draw(9), "estimators", {"exact": Uncorrected()}), "has the key 'exact'"),
+        ((PAIR, METRICS, None, "estimators", {"mine": Uncorrected()}), "draw is None; without"),
+        ((PAIR, METRICS, None, "given", "sampled"), 'draw is None, and given is "sampled"'),
+        ((PAIR, METRICS, None, "given", "both"), "given is 'both'"),
+        ((PAIR, METRICS, Draw(9), "n_items", 50), "n_items is given beside a draw"),
+        (({"A": [1, 2]}, METRICS, Draw(9), "given", "sampled"), "draw.n_items is None"),
+        (({"A": [1, 20]}, METRICS, DRAWN, "given", "sampled"), r"ranks\['A'\]\[1\] is 20"),
+        ((PAIR, METRICS, DRAWN, "given", "sampled"), "is a TiedRanks; break the ties"),
+        (
+            ({"A": Ranks.from_lists([[1]], n_items=11)}, METRICS, DRAWN, "given", "sampled"),
+            r"ranks\['A'\].n_items\[0\] is 11",
+        ),
+        (
+            ({"A": [1, 2]}, METRICS, Draw(9, n_items=[50, 50, 50]), "given", "sampled"),
+            r"draw.n_items has shape \(3,\); draw.n_items must have one entry per user, 2",
+        ),
+        ((PAIR, METRICS, None, "groups", [1, 2]), r"groups has shape \(2,\); groups must have one"),
+        ((PAIR, METRICS, None, "groups", {"user 00": 1}), "groups lacks user 'user 01'"),
+        (
+            ({"A": [1, 2]}, METRICS, None, "groups", {0: "g", 1: "h"}),
+            "groups is a dict by user, but the ranks do not say",
+        ),
+        (
+            ({"A": [1, 2]}, METRICS, None, "groups", pd.Series(["g", "h"])),
+            "groups is a Series with an index",
+        ),
+        (({"A": [1, 2]}, [AUC()]), "n_items is None; AUC needs"),
+        ((PAIR, METRICS, None, "confidence", 95), "confidence is 95"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_evaluated_is_refused(arguments, says):
+    ranks, metrics, *draw = arguments[:3]
+    options = dict([arguments[3:]]) if len(arguments) > 3 else {}
+    with pytest.raises(ValueError, match=says):
+        evaluate(ranks, metrics, *draw, **options)
+
+
+def test_one_recommender_or_user_cannot_be_compared():
+    alone = evaluate({"A": A}, METRICS, Draw(9))
+    for ask in (alone.comparisons, alone.orders):
+        with pytest.raises(ValueError, match="there are 1 recommenders; a comparison needs two"):
+            ask()
+    one = evaluate({"A": [3]}, METRICS)
+    assert one.table["value"].tolist() == pytest.approx([1, 0.5, 1 / 3])
+    assert one.table[["standard_error", "low", "high"]].isna().all(axis=None)

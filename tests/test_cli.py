@@ -1,0 +1,266 @@
+"""The command line, as a process and by its own function, on good and bad files."""
+
+import json
+import subprocess
+import sys
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sampled_metrics import (
+    NDCG,
+    Draw,
+    Ranks,
+    Recall,
+    TiedRanks,
+    evaluate,
+    explain,
+    metric_bounds,
+    read_ranks,
+    write_ranks,
+)
+from sampled_metrics.cli import main
+
+USERS = [f"user {i}" for i in range(30)]
+RNG = np.random.default_rng(7)
+RANKS = {
+    name: TiedRanks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, USERS) for name in "AB"
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with files of ranks, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    write_ranks(RANKS, "ranks.parquet")
+    write_ranks(RANKS, "ranks.csv")
+    table = pd.read_csv("ranks.csv")
+    table.assign(half=np.where(table["user"] < "user 2", "first", "second")).to_csv(
+        "grouped.csv", index=False
+    )
+    draw = Draw(40, n_items=500)
+    write_ranks({name: draw.rvs(r.best, rng=1) for name, r in RANKS.items()}, "sampled.csv")
+    return tmp_path
+
+
+def run(*arguments):
+    """Run a command as a process; return its code, output and errors."""
+    command = [sys.executable, "-m", "sampled_metrics", *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return found.returncode, found.stdout, found.stderr
+
+
+def table_of(capsys, *arguments):
+    """Run a command here and read the CSV that it prints."""
+    assert main([*arguments, "--format", "csv"]) == 0
+    return pd.read_csv(StringIO(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("file", ["ranks.parquet", "ranks.csv"])
+def test_evaluate(folder, capsys, file):
+    metrics = [Recall(k=10), NDCG(k=10)]
+    found = table_of(
+        capsys, "evaluate", file, "--metrics", "recall@10", "ndcg@10", "--samples", "40"
+    )
+    pd.testing.assert_frame_equal(found, evaluate(RANKS, metrics, Draw(40)).table)
+    found = table_of(
+        capsys, "evaluate", file, "--metrics", "ndcg@10", "--samples", "40", "--without-replacement"
+    )
+    expected = evaluate(RANKS, metrics[1:], Draw(40, replacement=False)).table
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_evaluate_prints_a_table(folder):
+    code, out, errors = run("evaluate", "ranks.parquet", "--metrics", "recall@10", "auc")
+    assert (code, errors) == (0, "")
+    assert "30 users; value ± standard error" in out
+    assert f"{Recall(k=10).mean(RANKS['A']):.4f} ±" in out
+
+
+def test_evaluate_in_other_forms(folder, capsys):
+    arguments = ["evaluate", "ranks.csv", "--metrics", "ndcg@10"]
+    assert main([*arguments, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["recommender"] for row in rows] == ["A", "B"]
+    assert rows[0]["value"] == pytest.approx(NDCG(k=10).mean(RANKS["A"]))
+    assert main([*arguments, "--format", "latex"]) == 0
+    assert r"\begin{tabular}" in capsys.readouterr().out
+
+
+def test_groups(folder, capsys):
+    found = table_of(capsys, "evaluate", "grouped.csv", "--metrics", "ndcg@10", "--group", "half")
+    groups = np.where(np.array(USERS) < "user 2", "first", "second")
+    expected = evaluate(RANKS, [NDCG(k=10)], groups=groups).by_group
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_compare(folder, capsys):
+    found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--seed", "3")
+    expected = evaluate(RANKS, [NDCG(k=10)]).comparisons(rng=3)
+    pd.testing.assert_frame_equal(found, expected)
+    found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--samples", "40")
+    pd.testing.assert_frame_equal(found, evaluate(RANKS, [NDCG(k=10)], Draw(40)).orders())
+
+
+def test_bounds(folder, capsys):
+    sampled, draw = read_ranks("sampled.csv"), Draw(40, n_items=500)
+    found = table_of(
+        capsys, "bounds", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
+        "--items", "500",
+    )  # fmt: skip
+    for name, low, high in zip(found["recommender"], found["low"], found["high"], strict=True):
+        assert (low, high) == pytest.approx(metric_bounds(sampled[name], Recall(k=10), draw))
+    code, out, _ = run(
+        "evaluate", "sampled.csv", "--sampled", "--metrics", "recall@10", "--samples", "40",
+        "--items", "500",
+    )  # fmt: skip
+    assert code == 0
+    assert "bounds at 95%" in out
+
+
+def test_explain(folder, capsys):
+    arguments = ["explain", "recall@10", "0.66", "--items", "3706", "--samples", "100"]
+    code, out, errors = run(*arguments, "--users", "6040", "--other", "0.64")
+    expected = explain(
+        Recall(k=10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64, decimals=2
+    )
+    assert (code, out, errors) == (0, f"{expected}\n", "")
+    found = table_of(capsys, *arguments)
+    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, decimals=2).to_frame()
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_scores_become_ranks(folder):
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame(
+        [(user, item, rng.integers(9)) for user in "uvw" for item in range(20)],
+        columns=["who", "what", "score"],
+    )
+    scores.to_csv("mine.csv", index=False)
+    pd.DataFrame({"who": list("uvw"), "what": [1, 2, 3]}).to_csv("test.csv", index=False)
+    pd.DataFrame({"who": list("uvv"), "what": [5, 6, 7]}).to_csv("train.csv", index=False)
+    code, out, errors = run(
+        "rank", "mine.csv", "--relevant", "test.csv", "--exclude", "train.csv",
+        "--user", "who", "--item", "what", "--output", "ranks.csv",
+    )  # fmt: skip
+    assert (code, out, errors) == (0, "", "")
+    ranks = read_ranks("ranks.csv")["mine"]
+    own = scores.pivot(index="who", columns="what", values="score").to_numpy(dtype=float, copy=True)
+    own[[0, 1, 1], [5, 6, 7]] = -1
+    target = own[np.arange(3), [1, 2, 3]]
+    np.testing.assert_array_equal(ranks.best, 1 + (own > target[:, None]).sum(axis=1))
+    np.testing.assert_array_equal(ranks.n_items, [19, 18, 20])
+
+
+def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
+    tied = TiedRanks([4, 1, 1], [0, 1, 1], 9, ["u", "u", "v"])
+    write_ranks({"A": tied}, "several.csv")
+    arguments = ["evaluate", "several.csv", "--metrics", "ndcg@3"]
+    assert main(arguments) == 1
+    assert "several or graded relevant items; say how ties" in capsys.readouterr().err
+    found = table_of(capsys, *arguments, "--ties", "pessimistic")
+    assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied.to_ranks("pessimistic")))
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "says"),
+    [
+        (None, ["evaluate", "nowhere.csv", "--metrics", "auc"], "nowhere.csv"),
+        ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must end in"),
+        ("who,rank\nu,1\n", ["evaluate", "bad.csv", "--metrics", "auc"], "no column 'user'"),
+        ("user,rank\nu,0\n", ["evaluate", "bad.csv", "--metrics", "auc"], "user 'u': the rank"),
+        ("user,rank\nu,one\n", ["evaluate", "bad.csv", "--metrics", "auc"], "must be a number"),
+        ("user,rank\n", ["evaluate", "bad.csv", "--metrics", "auc"], "table has no rows"),
+        ("user,rank\nu,1\n", ["evaluate", "bad.csv", "--metrics", "auc"], "n_items is None"),
+        (
+            "user,rank\nu,1\n",
+            ["compare", "bad.csv", "--metrics", "recall@1"],
+            "there are 1 recommenders",
+        ),
+        (
+            "user,rank\nu,9\n",
+            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "5", "--items", "50"],
+            "n_samples + 1",
+        ),
+        (
+            "user,rank,g\nu,1,x\nu,2,y\n",
+            ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "g"],
+            "table has no column 'recommender', but 'g'",
+        ),
+        (
+            "user,rank,group\nu,1,x\nu,2,y\n",
+            ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "group"],
+            "puts user u in the groups x and y",
+        ),
+        (
+            "user,rank\nu,1\n",
+            ["evaluate", "bad.csv", "--metrics", "recall@1", "--without-replacement"],
+            "--without-replacement is given without --samples",
+        ),
+        (None, ["explain", "recall@10", "1.5", "--items", "99", "--samples", "9"], "value is 1.5"),
+    ],
+)
+def test_what_is_wrong_with_the_data_is_said_and_the_code_is_1(
+    folder, capsys, text, arguments, says
+):
+    if text is not None:
+        (folder / arguments[1]).write_text(text, encoding="utf-8")
+    assert main(arguments) == 1
+    out, errors = capsys.readouterr()
+    assert out == ""
+    assert errors.startswith("sampled-metrics: error: ")
+    assert says in errors
+    assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "the following arguments are required: command"),
+        (["measure"], "invalid choice: 'measure'"),
+        (["evaluate", "ranks.csv"], "--metrics"),
+        (["evaluate", "ranks.csv", "--metrics", "hr@10"], "the hit rate is recall@K"),
+        (["evaluate", "ranks.csv", "--metrics", "recall"], "recall needs a cutoff"),
+        (["evaluate", "ranks.csv", "--metrics", "auc@5"], "auc needs no cutoff"),
+        (["evaluate", "ranks.csv", "--metrics", "recall@0"], "'recall@0'"),
+        (["bounds", "ranks.csv", "--metrics", "auc"], "--samples, --items"),
+        (["explain", "auc", "high", "--items", "9", "--samples", "5"], "'high' is no number"),
+    ],
+)
+def test_a_wrong_command_line_has_the_code_2(folder, capsys, arguments, says):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_process_has_the_same_codes(folder):
+    assert run("evaluate", "nowhere.csv", "--metrics", "auc")[0] == 1
+    assert run("evaluate")[0] == 2
+
+
+def test_help_has_examples_that_run(folder, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    scores = pd.DataFrame({"user": 1, "item": [1, 2, 3], "score": [0.1, 0.2, 0.3]})
+    scores.to_parquet("scores.parquet")
+    scores[:1].to_parquet("test.parquet")
+    write_ranks(RANKS, "ranks.parquet")
+    write_ranks({"A": [1, 2, 50], "B": [1, 1, 30]}, "sampled.csv")
+    examples = [line.split() for line in text.splitlines() if "  sampled-metrics " in line]
+    assert [words[1] for words in examples] == ["rank", "evaluate", "compare", "bounds", "explain"]
+    for _, *words in examples:
+        words = [{"ranks.parquet": "all.parquet"}.get(w, w) for w in words]
+        write_ranks(RANKS, "all.parquet")
+        assert main(words) == 0
+
+
+def test_lists_with_missing_items(folder, capsys):
+    write_ranks({"A": Ranks.from_lists([[1], [3]])}, "lists.csv")
+    (folder / "lists.csv").write_text("user,rank\n0,1\n0,\n1,3\n", encoding="utf-8")
+    found = table_of(capsys, "evaluate", "lists.csv", "--metrics", "recall@2")
+    assert found["value"][0] == 0.25
