@@ -29,6 +29,7 @@ from sampled_metrics import (
     TiedRanks,
     exact_ranks,
     ranks_from_recommendations,
+    ranks_from_scores,
 )
 from sampled_metrics.tables import (
     collect_ranks,
@@ -92,6 +93,16 @@ def test_relevant_items_of_their_own(engine):
     assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_as_in_memory(engine, seed):
+    table, excluded = random_table(np.random.default_rng(seed))
+    table["relevance"] *= 1 + table["item"] % 2
+    want = ranks_from_scores(table.sort_values(["user", "item"]), exclude=excluded)
+    found = collect_ranks(rank_table_from_scores(engine(table), exclude=engine(excluded)))
+    for field in ("best", "n_tied", "n_items", "users", "gains"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(want, field))
+
+
 def test_graded(engine):
     table, _ = random_table(np.random.default_rng(4))
     table["relevance"] *= table["item"] % 3
@@ -105,12 +116,21 @@ def test_graded(engine):
         values_per_user(found, [Recall(3)])
 
 
-def test_what_is_no_relevance(engine):
-    table = pd.DataFrame(
-        {"user": [1] * 4, "item": [*"abcd"], "score": range(4), "y": [1.0, np.nan, 0.0, -1.0]}
-    )
-    found = rank_table_from_scores(engine(table), relevance="y")
-    assert rows_of(found) == [(1, "a", 4, 0, 4)]
+@pytest.mark.parametrize("bad", [np.nan, -1.0, np.inf])
+@pytest.mark.parametrize("good", [0.0, 1.0])
+def test_what_is_no_relevance(engine, three, bad, good):
+    table = three.assign(y=[good, bad, 0.0])
+    refused("user 1, item b: its y is missing, negative or infinite", engine, table, relevance="y")
+    relevant = table[["user", "item", "y"]]
+    refused("user 1, item b: its y is", engine, three, relevant, relevance="y")
+
+
+def test_relevance_of_yes_and_no(engine, three):
+    found = rank_table_from_scores(engine(three.assign(relevance=[False, True, False])))
+    assert rows_of(found) == [(1, "b", 2, 0, 3)]
+    assert "relevance" not in list(sorted_frame(found))
+    unknown = pd.array([None, True, False], dtype="boolean")
+    refused("user 1, item a: its relevance is missing", engine, three.assign(relevance=unknown))
 
 
 @pytest.mark.parametrize(
@@ -484,7 +504,8 @@ def test_refused_metrics(engine, three):
 def test_no_ranks(engine):
     ranks = pd.DataFrame({"user": [1], "item": [1], "rank": [1], "n_tied": [0], "n_items": [5]})
     none = engine(ranks[:0])
-    assert len(collect_ranks(none)) == 0
+    with pytest.raises(ValueError, match="table has no rows"):
+        collect_ranks(none)
     assert len(sorted_frame(values_per_user(none, [ReciprocalRank()]))) == 0
 
 

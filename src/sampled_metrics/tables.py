@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sampled_metrics._checks import as_flag
 from sampled_metrics._engines import (
     KEY,
@@ -29,8 +27,8 @@ from sampled_metrics._engines import (
     repeated,
     with_ids_of,
 )
-from sampled_metrics._flat import offsets_of
 from sampled_metrics._values import values_per_user
+from sampled_metrics.rank_tables import read_ranks
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
 
@@ -74,7 +72,7 @@ def rank_table_from_scores(
         items are ranked among. Paths of parquet or CSV files may hold ``*``.
     relevant : table, optional
         The relevant items, in the columns `user` and `item`, each with a row in `scores`. By
-        default the rows of `scores` whose `relevance` is above 0; a missing one counts as 0.
+        default the rows of `scores` whose `relevance` is above 0, or true.
     exclude : table, optional
         Pairs of `user` and `item` that are no candidates, such as the training events.
     user, item, score, relevance : str
@@ -96,8 +94,9 @@ def rank_table_from_scores(
     ------
     ValueError
         If the tables cannot be used together, or lack a column. While the ranks are computed: if
-        a candidate's score is missing or NaN or a relevant item's is infinite, a relevant item has
-        no score, is excluded or is there twice, or `scores` holds a pair of user and item twice.
+        a relevance is missing, negative or infinite; if a candidate's score is missing or NaN, or
+        a relevant item's infinite; if a relevant item has no score, is excluded or is there twice;
+        or if `scores` holds a pair of user and item twice.
 
     Notes
     -----
@@ -121,20 +120,18 @@ def rank_table_from_scores(
     candidates = columns("scores", tables["scores"], **ids, score=score)
     if not (kind := candidates.collect_schema()["score"]).is_numeric():
         raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
-    problems = []
     if relevant is None:
-        relevant_rows = wanted = _relevant(
-            "scores", tables["scores"], relevance, **ids, score=score
-        )
+        labels, problems = _relevant("scores", tables["scores"], relevance, **ids, score=score)
+        wanted = labels
     else:
-        relevant_rows = _relevant("relevant", tables["relevant"], relevance, **ids)
-        relevant_rows = with_ids_of(candidates, "scores", relevant_rows, "relevant")
-        wanted = relevant_rows.join(candidates, on=KEY, how="left")
-        problems.append(problem(repeated(relevant_rows), TWICE.format("relevant")))
+        labels, problems = _relevant("relevant", tables["relevant"], relevance, **ids)
+        labels = with_ids_of(candidates, "scores", labels, "relevant")
+        wanted = labels.join(candidates, on=KEY, how="left")
+        problems.append(problem(repeated(labels), TWICE.format("relevant")))
     if exclude is not None:
         excluded = columns("exclude", tables["exclude"], **ids)
         excluded = with_ids_of(candidates, "scores", excluded, "exclude")
-        problems.append(problem(relevant_rows.join(excluded, on=KEY, how="semi"), EXCLUDED))
+        problems.append(problem(labels.join(excluded, on=KEY, how="semi"), EXCLUDED))
         candidates = candidates.join(excluded, on=KEY, how="anti")
     problems.append(problem(candidates.filter(_is_missing(kind)), MISSING))
     if not as_flag("unique", unique):
@@ -144,20 +141,29 @@ def rank_table_from_scores(
 
 def _relevant(
     name: str, table: nw.LazyFrame[Any], relevance: str, **named: str
-) -> nw.LazyFrame[Any]:
-    """Return the relevant rows, and how relevant they are where that is a number."""
+) -> tuple[nw.LazyFrame[Any], list[nw.LazyFrame[Any]]]:
+    """Return the relevant rows, with how relevant they are where that is a number, and problems.
+
+    One row of each user whose relevance is bad stays, so that the user's ranks are asked for.
+    """
     import narwhals.stable.v2 as nw
 
     if name == "relevant" and relevance not in table.collect_schema().names():
-        return columns(name, table, **named)
+        return columns(name, table, **named), []
     rows = columns(name, table, **named, relevance=relevance)
     kind, degree = rows.collect_schema()["relevance"], nw.col("relevance")
     if kind == nw.Boolean:
-        return rows.filter(degree).drop("relevance")
-    if not kind.is_numeric():
+        good, bad = degree, degree.is_null()
+    elif kind.is_numeric():
+        good, bad = degree > 0, degree.is_null() | (degree < 0)
+        if kind.is_float():
+            bad = bad | ~degree.is_finite()
+    else:
         raise ValueError(f"{name}[{relevance!r}] is of type {kind}; it must be numbers or booleans")
-    above = degree > 0
-    return rows.filter(above & ~degree.is_nan() if kind.is_float() else above)
+    wrong = rows.filter(bad)
+    kept = nw.concat([rows.filter(good & ~bad), wrong.unique("user", keep="any")])
+    message = f"its {relevance} is missing, negative or infinite; {relevance} must be 0 or above"
+    return kept.drop("relevance") if kind == nw.Boolean else kept, [problem(wrong, message)]
 
 
 def _graded(rows: nw.LazyFrame[Any]) -> list[str]:
@@ -239,11 +245,11 @@ def rank_table_from_recommendations(
     lists = columns("recommendations", tables["recommendations"], **ids, rank=rank)
     if not (kind := lists.collect_schema()["rank"]).is_integer():
         raise ValueError(f"recommendations[{rank!r}] is of type {kind}; ranks must be integers")
-    wanted = _relevant("relevant", tables["relevant"], relevance, **ids)
+    wanted, problems = _relevant("relevant", tables["relevant"], relevance, **ids)
     wanted = with_ids_of(lists, "recommendations", wanted, "relevant")
     lengths = lists.group_by("user").agg(n_predicted=nw.len(), n_ranks=col("rank").n_unique())
     missing = col("rank").is_null() | col("item").is_null()
-    problems = [
+    problems += [
         problem(repeated(wanted), TWICE.format("relevant")),
         problem(repeated(lists), TWICE.format("recommendations")),
         problem(lists.filter(missing), "recommendations lacks the item or its rank; fill it in"),
@@ -272,17 +278,18 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     Returns
     -------
     TiedRanks or Ranks
-        TiedRanks where the table has the columns n_tied and n_items, else Ranks; users in
-        ascending order. Gains are kept where some relevance is not 1.
+        As `read_ranks` makes them: a TiedRanks where the table has the column n_tied, else a
+        Ranks; users in ascending order.
 
     Raises
     ------
     ValueError
-        If something is wrong with the rows from which the ranks are computed.
+        If something is wrong with the rows from which the ranks are computed, or `read_ranks`
+        refuses the ranks.
 
     Notes
     -----
-    Needs some 100 bytes of memory for each relevant item.
+    Needs some 200 bytes of memory for each relevant item.
 
     Examples
     --------
@@ -294,23 +301,6 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     >>> ranks.best, ranks.n_tied, ranks.n_items, ranks.users
     (array([2]), array([1]), array([3]), array([7]))
     """
-    frame, _ = rank_table(ranks)
-    table = collected(frame.sort("user", "rank", nulls_last=True))
-    column = {name: table.column(name).to_numpy() for name in table.column_names if name != "item"}
-    users, gains = column["user"], column.get("relevance")
-    if gains is None or (gains == 1).all():
-        gains = None
-    if "n_tied" in column:
-        return TiedRanks(column["rank"], column["n_tied"], column["n_items"], users, gains)
-    first = np.append(True, users[1:] != users[:-1])[: len(users)]
-    instance, counts = np.cumsum(first) - 1, np.diff(np.append(np.flatnonzero(first), len(users)))
-    ranked = table.column("rank").is_valid().to_numpy()
-    return Ranks(
-        column["rank"][ranked],
-        offsets_of(np.bincount(instance[ranked], minlength=len(counts))),
-        counts,
-        column["n_predicted"][first] if "n_predicted" in column else None,
-        gains=None if gains is None else gains[ranked],
-        ideal_gains=None if gains is None else gains[np.lexsort((-gains, instance))],
-        users=users[first],
-    )
+    frame, names = rank_table(ranks)
+    order = [name for name in KEY if name in names]  # an engine may return rows in any order
+    return read_ranks(collected(frame.sort(order)), recommender=None)["ranks"]
