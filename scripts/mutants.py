@@ -96,7 +96,9 @@ def tests_that_reach() -> Reached:
         command = [sys.executable, "-m", *PYTEST, "--cov=sampled_metrics", "--cov-context=test"]
         command += ["--cov-report=", *tests]
         environment = os.environ | {"COVERAGE_FILE": str(data)}
-        subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+        if run.returncode != 0:
+            raise RuntimeError(f"a test fails without any mutant:\n{run.stdout.decode()[-3000:]}")
         found = coverage.CoverageData(str(data))
         found.read()
         return {
