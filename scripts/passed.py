@@ -21,8 +21,26 @@ INTO_RANKS = """
     _candidates _checks _columns _counting _flat _ids _items _models _pairs
     data frames lists ranks scoring ties
 """.split()
+IN_AN_ENGINE = "_engines _values tables rank_tables metric metrics ranks ties".split()
 DEPENDS_ON = {
     "check-dialects": ("scripts/dialects/*.py", *DATA),
+    "test-engines": (
+        "tests/engines/*.*",
+        "tests/counted_slowly.py",
+        *(
+            f"{PACKAGE}/{name}.py"
+            for name in (
+                "_engines",
+                "_values",
+                "tables",
+                "rank_tables",
+                "metric",
+                "metrics",
+                "ranks",
+                "ties",
+            )
+        ),
+    ),
     "test-doors": (
         "tests/doors/*.*",
         *(f"{PACKAGE}/{name}.py" for name in INTO_RANKS),
