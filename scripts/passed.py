@@ -27,19 +27,7 @@ DEPENDS_ON = {
     "test-engines": (
         "tests/engines/*.*",
         "tests/counted_slowly.py",
-        *(
-            f"{PACKAGE}/{name}.py"
-            for name in (
-                "_engines",
-                "_values",
-                "tables",
-                "rank_tables",
-                "metric",
-                "metrics",
-                "ranks",
-                "ties",
-            )
-        ),
+        *(f"{PACKAGE}/{name}.py" for name in IN_AN_ENGINE),
     ),
     "test-doors": (
         "tests/doors/*.*",
