@@ -250,9 +250,9 @@ def main():
 def write(path, rows, best):
     """Add the measurements to a table, as the book reads it."""
     header = "rows,way,seconds,processor_seconds,peak_mb,machine\n"
-    cores = f"two threads of a {platform.machine()} server, {os.cpu_count()} cores"
+    cores = f"two threads of a server ({platform.machine()}) with {os.cpu_count()} cores"
     lines = [
-        f"{rows},{way.replace(',', '')},{a:.3g},{b:.3g},{c:.3g},{cores.replace(',', ' with')}\n"
+        f"{rows},{way.replace(',', '')},{a:.3g},{b:.3g},{c:.3g},{cores}\n"
         for way, (a, b, c) in best.items()
     ]
     with open(path, "a", encoding="utf-8") as file:
