@@ -12,7 +12,7 @@ ORDER = """
     metric metrics _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _curve explanation
     _fits _moments comparison power evaluation
-    _aligned _significance _plot report answer cli __main__ __init__
+    _aligned _significance _plot report answer _engines _values tables cli __main__ __init__
 """.split()
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 BY_NAME = {path.stem: path for path in PACKAGE.glob("*.py")}
