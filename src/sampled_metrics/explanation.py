@@ -184,7 +184,7 @@ def explain(
     n_samples : int
         Number of drawn items m, without the relevant one, at most 100,000.
     n_users : int, optional
-        Number of users |D| whose values were averaged. Without it, nothing is said about chance.
+        Number of users whose values were averaged. Without it, nothing is said about chance.
     replacement : bool
         Whether one item could be drawn twice for a user.
     other : float, optional
