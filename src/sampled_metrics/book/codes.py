@@ -195,7 +195,7 @@ def mean_rank_hits(ranks: TiedRanks, n_samples: int, k: int) -> FloatArray:
     for h in range(min(k, n_samples + 1)):
         few = binom.cdf(2 * (k - 1 - h), n_samples - h, level)
         hits += binom.pmf(h, n_samples, above / others) * few
-    return hits
+    return np.minimum(hits, 1)  # a sum of probabilities, rounded
 
 
 def popular_pmf(
