@@ -25,6 +25,7 @@ __all__ = [
     "mean_rank_hits",
     "merged_pmf",
     "popular_pmf",
+    "settled",
     "with_itself_pmf",
 ]
 
@@ -33,15 +34,32 @@ IntArray = NDArray[np.int64]
 Ties = Literal["won", "random", "lost"]
 
 
-def _settled(ranks: TiedRanks, ties: Ties, n_items: IntArray) -> TiedRanks:
-    """Return the ranks after ties that are always won, or always lost."""
+def settled(ranks: TiedRanks, ties: Ties) -> TiedRanks:
+    """Return the ranks after ties that are always won, or always lost; else as they are.
+
+    Parameters
+    ----------
+    ranks : TiedRanks
+        Exact ranks, one relevant item per instance.
+    ties : {"won", "random", "lost"}
+        What happens to the held-out item in a tie.
+
+    Returns
+    -------
+    TiedRanks
+
+    Examples
+    --------
+    >>> settled(TiedRanks([2], n_tied=3, n_items=9), "lost").best
+    array([5])
+    """
     if ties == "random":
-        return TiedRanks(ranks.best, ranks.n_tied, n_items)
+        return ranks
     rule: Literal["optimistic", "pessimistic"] = "optimistic" if ties == "won" else "pessimistic"
-    return TiedRanks(ranks.break_ties(rule), 0, n_items)
+    return TiedRanks(ranks.break_ties(rule), 0, ranks.n_items)
 
 
-def with_itself_pmf(ranks: TiedRanks, n_samples: int, *, ties: Ties) -> FloatArray:
+def with_itself_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     r"""Compute the sampled rank's distribution if the held-out item competes with itself.
 
     Each draw is one of all n candidates, the held-out item among them, with replacement. A copy
@@ -60,17 +78,20 @@ def with_itself_pmf(ranks: TiedRanks, n_samples: int, *, ties: Ties) -> FloatArr
         Exact ranks, one relevant item per instance.
     n_samples : int
         Number of draws m.
+    k : int
+        How many sampled ranks to look at.
     ties : {"won", "random", "lost"}
         What happens to the held-out item in a tie, also with itself.
 
     Returns
     -------
-    ndarray of float64, shape (n_instances, n_samples + 1)
+    ndarray of float64, shape (n_instances, k)
+        Probabilities of the sampled ranks 1, ..., k.
 
     Examples
     --------
     >>> ranks = TiedRanks([1], n_tied=0, n_items=4)
-    >>> with_itself_pmf(ranks, 1, ties="won"), with_itself_pmf(ranks, 1, ties="lost")
+    >>> with_itself_pmf(ranks, 1, 2, ties="won"), with_itself_pmf(ranks, 1, 2, ties="lost")
     (array([[1., 0.]]), array([[0.75, 0.25]]))
     """
     from scipy.stats import binom
@@ -79,14 +100,14 @@ def with_itself_pmf(ranks: TiedRanks, n_samples: int, *, ties: Ties) -> FloatArr
     if ties == "random":  # a polynomial of degree m in v, so that m/2 + 1 nodes are exact
         nodes, weight = np.polynomial.legendre.leggauss(n_samples // 2 + 1)
         share, weight = (nodes + 1) / 2, weight / 2
-    found = np.zeros((len(ranks), n_samples + 1))
+    found = np.zeros((len(ranks), k))
     for v, w in zip(share, weight, strict=True):
         above = (ranks.best - 1 + v * (ranks.n_tied + 1)) / ranks.n_items
-        found += w * binom.pmf(np.arange(n_samples + 1), n_samples, above[:, None])
+        found += w * binom.pmf(np.arange(k), n_samples, above[:, None])
     return found
 
 
-def merged_pmf(ranks: TiedRanks, n_samples: int, *, ties: Ties) -> FloatArray:
+def merged_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     """Compute the sampled rank's distribution if a drawn held-out item is counted once.
 
     Of all n candidates, the held-out item among them, `n_samples` different ones are drawn. The
@@ -98,26 +119,29 @@ def merged_pmf(ranks: TiedRanks, n_samples: int, *, ties: Ties) -> FloatArray:
         Exact ranks, one relevant item per instance.
     n_samples : int
         Number of drawn items m.
+    k : int
+        How many sampled ranks to look at.
     ties : {"won", "random", "lost"}
         What happens to the held-out item where it is added to the sample. Where it was drawn, its
         place among the others is random, unless ties are always won.
 
     Returns
     -------
-    ndarray of float64, shape (n_instances, n_samples + 1)
+    ndarray of float64, shape (n_instances, k)
+        Probabilities of the sampled ranks 1, ..., k.
 
     Examples
     --------
-    >>> merged_pmf(TiedRanks([3], n_tied=0, n_items=4), 2, ties="won").round(3)
+    >>> merged_pmf(TiedRanks([3], n_tied=0, n_items=4), 2, 3, ties="won").round(3)
     array([[0.167, 0.667, 0.167]])
     """
     n = ranks.n_items
-    drawn = _settled(ranks, "won" if ties == "won" else "random", n)
-    added = _settled(ranks, ties, n)
+    drawn = settled(ranks, "won" if ties == "won" else "random")
+    added = settled(ranks, ties)
     itself = (n_samples / n)[:, None]
     found = (1 - itself) * Draw(n_samples, replacement=False).pmf(added)
     found[:, :-1] += itself * Draw(n_samples - 1, replacement=False).pmf(drawn)
-    return found
+    return found[:, :k]
 
 
 def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
@@ -149,7 +173,7 @@ def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Flo
     array([[0., 1.]])
     """
     # Given the rank it is a polynomial of degree m, as that of a draw with replacement is.
-    at = nodes_of_ties(_settled(ranks, ties, ranks.n_items), n_samples, True)
+    at = nodes_of_ties(settled(ranks, ties), n_samples, True)
     others = ranks.n_items[at.entry, None] - 1
     another = (at.ranks[:, None] - 1 - np.arange(k)) / others
     each = np.zeros((len(at.ranks), k))
@@ -286,20 +310,24 @@ def _successive(
     rings above and below from their generating functions, on a circle.
     """
     log_times = _ring_times(total, weights, m)
-    n_nodes = int(m + 12 * np.sqrt(m) + 80)
+    n_nodes = int(m + 9 * np.sqrt(m) + 20)
     z = np.exp(-2j * np.pi * np.arange(n_nodes // 2 + 1) / n_nodes)
-    h = np.arange(k)
+    h, both = np.arange(k), np.concatenate([above, total]).astype(np.float64)
     found = np.zeros((len(above), k))
     for expected in np.multiply.outer(np.exp(log_times), weights):
         waiting = np.exp(-expected)
         each = waiting[:, None] + np.multiply.outer(1 - waiting, z)
-        logs, rates = np.log(each), (expected * waiting)[:, None] / each
-        log_above, rate_above = above @ logs, above @ rates
-        f_above, f_below = np.exp(log_above), np.exp(total @ logs - log_above)
+        terms = np.hstack([np.log(each), (expected * waiting)[:, None] / each])
+        # products of real matrices, which are quick
+        summed = (both @ np.hstack([terms.real, terms.imag])).reshape(2, len(above), 2, 2, len(z))
+        (log_above, rate_above), (log_all, rate_all) = np.moveaxis(
+            summed[:, :, 0] + 1j * summed[:, :, 1], 2, 1
+        )
+        f_above, f_below = np.exp(log_above), np.exp(log_all - log_above)
         rung, next_above = (
             np.fft.irfft(f, n_nodes)[:, :k] for f in (f_above, f_above * rate_above)
         )
-        last = f_below * (total @ rates - rate_above)
+        last = f_below * (rate_all - rate_above)
         found += rung * np.fft.irfft(last, n_nodes)[:, m - 1 - h]
         found[:, 1:] += next_above[:, :-1] * np.fft.irfft(f_below, n_nodes)[:, m - h[1:]]
     found *= log_times[1] - log_times[0]
@@ -309,11 +337,11 @@ def _successive(
 def _ring_times(total: IntArray, weights: FloatArray, m: int) -> FloatArray:
     """Return logarithms of times, evenly spaced, between which the m-th ring is almost surely."""
     sums = total @ weights
-    first = np.log(m / sums.max()) - 36 / m - 1
-    last = np.log((36 + np.log(total.sum(axis=1).max())) / weights.min())
-    log_times = np.arange(first, last, 0.7 / np.sqrt(2 * m + 8))
+    first = np.log(m / sums.max()) - 25 / m - 0.7
+    last = np.log((25 + np.log(total.sum(axis=1).max())) / weights.min())
+    log_times = np.arange(first, last, 1 / np.sqrt(2 * m + 8))
     rung = -np.expm1(-np.multiply.outer(np.exp(log_times), weights)) @ total.T
-    enough = rung.min(axis=1) > m + 9 * np.sqrt(m) + 40
+    enough = rung.min(axis=1) > m + 7 * np.sqrt(m) + 20
     return log_times[: np.argmax(enough) + 1] if enough.any() else log_times
 
 
