@@ -7,10 +7,14 @@ One of ten thousand chi-square tests fails by chance under a right model; the se
 a test that passes once passes always.
 """
 
+import gzip
 import heapq
+import importlib
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -66,7 +70,7 @@ def in_dictionary(item, drawn, keys):
     return 1 + best.index(item)
 
 
-@every_item
+@pytest.mark.parametrize("item", HELD_OUT[1::2])
 @pytest.mark.parametrize("by_insertion", [True, False])
 def test_a_dictionary_holds_the_held_out_item_once(item, by_insertion):
     rng = np.random.default_rng(item)
@@ -249,3 +253,37 @@ def test_long_ties_are_averages_over_all_their_places():
         distinct_pmf(places, 100, 10, ties="won").mean(axis=0),
         atol=1e-12,
     )
+
+
+# --- where the data are at hand ---
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_published_negatives_are_such_a_draw(movielens):
+    path = ROOT.parent / "shared" / "data" / "ml-1m" / "ml-1m.test.negative.gz"
+    if not path.is_file():
+        pytest.skip("the negatives that NCF's authors published are not at hand")
+    with gzip.open(path, "rt") as lines:
+        listed = np.array([line.split("\t")[1:] for line in lines], dtype=int)
+    assert listed.shape == (6040, 99)
+    assert all(len(set(row)) == 99 for row in listed.tolist())  # no repeats
+    itself = (listed == movielens.items[:, None]).any(axis=1)
+    assert itself.sum() == 156
+    share = 99 / movielens.n_candidates
+    assert abs(156 - share.sum()) < 4 * np.sqrt((share * (1 - share)).sum())
+
+
+@pytest.mark.slow
+def test_the_file_of_popular_draws_is_what_the_data_say(movielens, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    script = importlib.import_module("make_popular_draws")
+    rng = np.random.default_rng(0)
+    users = rng.choice(len(movielens.users), 400, replace=False)
+    model = script.RECOMMENDERS["y"].fit(movielens.train)
+    above, total, weights = script.counted(movielens, model, users, rng)
+    file = pd.read_csv(script.PATH).set_index(["recommender", "draw", "ties"])["share"]
+    for draw in ("merged", "successive"):
+        p = script.probabilities(above, total, weights, draw == "merged")["random"]
+        hits, printed = p.sum(axis=1), file["y", draw, "random"].sum()
+        assert abs(hits.mean() - printed) < 4 * hits.std() / np.sqrt(len(users))

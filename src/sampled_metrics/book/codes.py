@@ -94,16 +94,18 @@ def with_itself_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> 
     >>> with_itself_pmf(ranks, 1, 2, ties="won"), with_itself_pmf(ranks, 1, 2, ties="lost")
     (array([[1., 0.]]), array([[0.75, 0.25]]))
     """
-    from scipy.stats import binom
+    from scipy.special import comb
 
     share, weight = np.array([float(ties == "lost")]), np.ones(1)
     if ties == "random":  # a polynomial of degree m in v, so that m/2 + 1 nodes are exact
         nodes, weight = np.polynomial.legendre.leggauss(n_samples // 2 + 1)
         share, weight = (nodes + 1) / 2, weight / 2
+    h = np.arange(k)
     found = np.zeros((len(ranks), k))
     for v, w in zip(share, weight, strict=True):
-        above = (ranks.best - 1 + v * (ranks.n_tied + 1)) / ranks.n_items
-        found += w * binom.pmf(np.arange(k), n_samples, above[:, None])
+        above = ((ranks.best - 1 + v * (ranks.n_tied + 1)) / ranks.n_items)[:, None]
+        found += w * above**h * (1 - above) ** np.maximum(n_samples - h, 0)
+    found *= comb(n_samples, h)  # 0 for more than there are
     return found
 
 
