@@ -5,7 +5,8 @@ VENV ?= .venv
 SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
-.PHONY: book test test-site test-notebooks test-package test-peers screenshots lint format dev
+.PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines screenshots
+.PHONY: lint format dev
 .PHONY: ranks more-ranks popular-draws dialects check-dialects mutants clean
 
 book: .venv/ready
@@ -26,6 +27,15 @@ test-package: .venv/ready
 
 test-peers: .venv-peers/ready
 	.venv-peers/$(SCRIPTS)/pytest tests/peers
+	$(PYTHON) scripts/passed.py --note $@
+
+test-doors: .venv-doors/ready
+	.venv-doors/$(SCRIPTS)/pytest tests/doors
+	$(PYTHON) scripts/passed.py --note $@
+
+# Spark starts slowly and is large; its Java is installed by pip.
+test-engines: .venv-engines/ready
+	.venv-engines/$(SCRIPTS)/pytest tests/engines
 	$(PYTHON) scripts/passed.py --note $@
 
 screenshots: book
@@ -68,14 +78,16 @@ check-dialects: .venv/ready
 	$(PYTHON) scripts/passed.py $* || $(MAKE) $*
 
 clean:
-	rm -rf .venv .venv-dev .venv-peers .dialects _build book/results/*.csv
+	rm -rf .venv .venv-dev .venv-peers .venv-doors .venv-engines .dialects _build book/results/*.csv
 
 # uv takes seconds where pip takes minutes, but knows nothing of pip's settings.
 # Written last: after an interrupted set-up the next `make` starts it over.
 .venv/ready: $(REQUIREMENTS)
 .venv-dev/ready: requirements-dev.txt
 .venv-peers/ready: tests/peers/requirements.txt
-.venv/ready .venv-dev/ready .venv-peers/ready:
+.venv-doors/ready: tests/doors/requirements.txt
+.venv-engines/ready: tests/engines/requirements.txt
+.venv/ready .venv-dev/ready .venv-peers/ready .venv-doors/ready .venv-engines/ready:
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/$(SCRIPTS)/python -m pip install --quiet uv
 	$(@D)/$(SCRIPTS)/python -m uv pip install --quiet --compile-bytecode -r $< || $(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<

@@ -23,6 +23,7 @@ import importlib
 import time
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from threadpoolctl import threadpool_info
 
@@ -47,6 +48,7 @@ GOALS = {  # users a second, from benchmarks on two shared cores
     "large ids": 760_000,
     "lists of int": 458_000,
     "lists of str": 294_000,
+    "DataFrame": 1_000_000,
 }
 
 
@@ -154,8 +156,6 @@ class RecTools:
     at_most = 5_000
 
     def convert(self, predictions, labels):
-        import pandas as pd
-
         users, length = np.arange(len(predictions)), predictions.shape[1]
         recommended = pd.DataFrame(
             {
@@ -278,6 +278,11 @@ def print_kinds(n_users, repeats):
     large = rng.integers(0, 2**62, N_ITEMS)
     ints = predictions.tolist(), labels.tolist()
     strings = tuple([[str(item) for item in row] for row in rows] for rows in ints)
+    users, ranks = np.repeat(np.arange(n_users), 10), np.tile(np.arange(1, 11), n_users)
+    frames = (
+        pd.DataFrame({"user": users, "item": predictions.ravel(), "rank": ranks}),
+        pd.DataFrame({"user": users, "item": labels.ravel()}),
+    )
     kinds = {
         "matrix": (predictions, labels),
         "CSR, indices not sorted": (
@@ -288,6 +293,7 @@ def print_kinds(n_users, repeats):
         "large ids": (large[predictions], large[labels]),
         "lists of int": ints,
         "lists of str": strings,
+        "DataFrame": frames,
     }
     print(f"\n{n_users:,} users, 10 recommendations and 10 labels each, users a second")
     print(f"{'input':<24} {'to ranks':>12} {'goal':>12} {'plain loop':>12} {'ratio':>6}")

@@ -1,6 +1,6 @@
 """Which small errors in the package would no test find?
 
-    make mutants                                    # 20 mutants of every module, about an hour
+    make mutants                                    # 20 mutants of every module (not on Windows)
     python scripts/mutants.py sampling bounds -n 40 # of these modules, 40 each
 
 A mutant is a copy of the package with one small change: another comparison, operator, constant or
@@ -18,21 +18,25 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import importlib
+import multiprocessing
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "sampled_metrics"
 KNOWN = Path(__file__).with_name("equivalent_mutants.txt")
 GOAL = 0.95
-PYTEST = ["pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+SECONDS = 600
+OPTIONS = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+LARGE = ("numpy", "pandas", "scipy.optimize", "scipy.sparse", "scipy.stats")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
@@ -40,10 +44,6 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 SKIPPED = {"test_book_build", "test_prose", "test_benchmarks", "test_quiz", "test_assignment"}
-COVERAGE = """[run]
-dynamic_context = test_function
-source_pkgs = sampled_metrics
-"""
 Reached = dict[str, dict[int, list[str]]]  # module -> line -> tests
 
 
@@ -96,16 +96,25 @@ def tests_that_reach() -> Reached:
     files = sorted((ROOT / "tests").glob("test_*.py"))
     tests = [f"tests/{path.name}" for path in files if path.stem not in SKIPPED]
     with tempfile.TemporaryDirectory() as folder:
-        settings, data = Path(folder, "settings"), Path(folder, "data")
-        settings.write_text(COVERAGE, encoding="utf-8")
-        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
-        command += [f"--data-file={data}", "-m", *PYTEST, *tests]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        data = Path(folder, "data")
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            *OPTIONS,
+            "--cov=sampled_metrics",
+            "--cov-context=test",
+        ]
+        command += ["--cov-report=", *tests]
+        environment = os.environ | {"COVERAGE_FILE": str(data)}
+        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+        if run.returncode != 0:
+            raise RuntimeError(f"a test fails without any mutant:\n{run.stdout.decode()[-3000:]}")
         found = coverage.CoverageData(str(data))
         found.read()
         return {
             Path(path).stem: {
-                line: sorted({node_id(context) for context in contexts if context})
+                line: sorted({test.partition("|")[0] for test in contexts if test})
                 for line, contexts in found.contexts_by_lineno(path).items()
             }
             for path in found.measured_files()
@@ -124,36 +133,35 @@ def near(lines: dict[int, list[str]], line: int) -> list[str]:
     return sorted({test for tests in lines.values() for test in tests})
 
 
-def node_id(context: str) -> str:
-    """Return what pytest calls a test: tests.test_ties.test_x is tests/test_ties.py::test_x."""
-    folder, module, *names = context.split(".")
-    return f"{folder}/{module}.py::{'::'.join(names)}"
+def survives(task: tuple[str, str, list[str]]) -> bool:
+    """Tell whether these tests, and all doctests, pass with this source of the module.
 
+    It runs in a process of its own, a copy of this one, in which the large libraries are loaded.
+    """
+    import pytest
 
-def survives(module: str, source: str, tests: list[str]) -> bool:
-    """Tell whether these tests, and the module's doctests, pass with this source of the module."""
+    module, source, tests = task
+    own = sorted(tests, key=lambda test: f"test_{module}.py" not in test)  # likely to find it
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "sampled_metrics")
         shutil.copytree(PACKAGE, copied)
         (copied / f"{module}.py").write_text(source, encoding="utf-8")
-        own = sorted(tests, key=lambda test: f"test_{module}.py" not in test)  # likely to find it
+        sys.path.insert(0, folder)
+        os.environ["PYTHONPATH"] = folder  # for tests that start Python
+        os.chdir(ROOT)
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(SECONDS)  # an endless loop is noticed, too
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         for some in (own, ["--pyargs", "sampled_metrics"]):
-            command = [sys.executable, "-m", *PYTEST, *some]
-            environment = os.environ | {"PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"}
-            try:
-                run = subprocess.run(
-                    command,
-                    cwd=ROOT,
-                    env=environment,
-                    capture_output=True,
-                    timeout=900,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
-                return False  # an endless loop is noticed, too
-            if run.returncode != 0:
-                return False
+            code = pytest.main([*OPTIONS, *some])
+            if code != pytest.ExitCode.OK:
+                return code == pytest.ExitCode.NO_TESTS_COLLECTED and not own
         return True
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"more than {SECONDS} s")
 
 
 def main() -> int:
@@ -168,18 +176,16 @@ def main() -> int:
     )
     good = True
     reached = tests_that_reach()
+    for name in LARGE:  # before the copies of this process are made
+        importlib.import_module(name)
     for module in modules:
         tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
         numbers = [number for number, _ in places(tree)]
         chosen = random.Random(module).sample(numbers, min(options.n, len(numbers)))
         made = [mutate(tree, number) for number in chosen]
-        with ThreadPoolExecutor(options.j) as pool:
-            alive = list(
-                pool.map(
-                    lambda mutant, m=module: survives(m, mutant[0], near(reached[m], mutant[2])),
-                    made,
-                )
-            )
+        tasks = [(module, source, near(reached[module], line)) for source, _, line in made]
+        with multiprocessing.get_context("fork").Pool(options.j, maxtasksperchild=1) as pool:
+            alive = pool.map(survives, tasks, chunksize=1)
         left = [what for (_, what, _), lives in zip(made, alive, strict=True) if lives]
         equivalent = [what for what in left if any(what.partition(": ")[2] in k for k in known)]
         counted = len(made) - len(equivalent)

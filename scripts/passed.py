@@ -17,8 +17,22 @@ ROOT = Path(__file__).parents[1]
 NOTES = Path("tests", "passed.json")
 DATA = ("book/data/dialects.csv", "book/data/five_users.json", "book/data/probes.json")
 PACKAGE = "src/sampled_metrics"
+INTO_RANKS = """
+    _candidates _checks _columns _counting _flat _ids _items _models _pairs
+    data frames lists ranks scoring ties
+""".split()
+IN_AN_ENGINE = "_engines _values tables rank_tables metric metrics ranks ties".split()
 DEPENDS_ON = {
     "check-dialects": ("scripts/dialects/*.py", *DATA),
+    "test-engines": (
+        "tests/engines/*.*",
+        "tests/counted_slowly.py",
+        *(f"{PACKAGE}/{name}.py" for name in IN_AN_ENGINE),
+    ),
+    "test-doors": (
+        "tests/doors/*.*",
+        *(f"{PACKAGE}/{name}.py" for name in INTO_RANKS),
+    ),
     "test-peers": (
         "tests/peers/*.*",
         *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "lists", "metric", "metrics")),

@@ -123,10 +123,12 @@ def test_bounds(folder, capsys):
 def test_explain(folder, capsys):
     arguments = ["explain", "recall@10", "0.66", "--items", "3706", "--samples", "100"]
     code, out, errors = run(*arguments, "--users", "6040", "--other", "0.64")
-    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64)
+    expected = explain(
+        Recall(k=10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64, decimals=2
+    )
     assert (code, out, errors) == (0, f"{expected}\n", "")
     found = table_of(capsys, *arguments)
-    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100).to_frame()
+    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, decimals=2).to_frame()
     pd.testing.assert_frame_equal(found, expected)
 
 
@@ -224,7 +226,7 @@ def test_what_is_wrong_with_the_data_is_said_and_the_code_is_1(
         (["evaluate", "ranks.csv", "--metrics", "auc@5"], "auc needs no cutoff"),
         (["evaluate", "ranks.csv", "--metrics", "recall@0"], "'recall@0'"),
         (["bounds", "ranks.csv", "--metrics", "auc"], "--samples, --items"),
-        (["explain", "auc", "high", "--items", "9", "--samples", "5"], "invalid float value"),
+        (["explain", "auc", "high", "--items", "9", "--samples", "5"], "'high' is no number"),
     ],
 )
 def test_a_wrong_command_line_has_the_code_2(folder, capsys, arguments, says):

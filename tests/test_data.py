@@ -223,6 +223,32 @@ def test_held_out_events_that_do_not_belong(users, items, message):
         Split(sparse.csr_array([[1.0, 0, 0]]), users, items)
 
 
+few_pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=12)
+
+
+@given(few_pairs, few_pairs)
+def test_of_repeated_pairs_the_first_counts_and_training_comes_first(train, test):
+    sizes = {"n_users": 3, "n_items": 4}
+    columns = [[pair[i] for pair in part] for part in (train, test) for i in (0, 1)]
+    split = Split.from_pairs(*columns, **sizes, repeated="first")
+    assert set(zip(*map(list, split.train.nonzero()), strict=True)) == set(train)
+    kept = [pair for pair in dict.fromkeys(test) if pair not in train]
+    assert list(zip(split.users.tolist(), split.items.tolist(), strict=True)) == kept
+    assert split.train.data.tolist() == [1.0] * len(set(train))
+    if len(set(train + test)) < len(train + test):
+        with pytest.raises(ValueError, match=r"seen before|also a training event"):
+            Split.from_pairs(*columns, **sizes)
+
+
+def test_pairs_that_are_named_may_be_repeated():
+    pairs = (["ann", "ann"], ["tea", "tea"], ["bob", "ann", "bob"], ["tea", "tea", "tea"])
+    split = Split.from_pairs(*pairs, repeated="first")
+    assert split.user_names[split.users].tolist() == ["bob"]
+    assert split.train.toarray().tolist() == [[1], [0]]
+    with pytest.raises(ValueError, match="repeated is 'last'; repeated must be one of 'refuse', "):
+        Split.from_pairs(*pairs, repeated="last")
+
+
 def test_of_many_repeated_pairs_the_first_repetition_is_named():
     items = np.random.default_rng(0).integers(400, size=1000)
     first = next(i for i in range(1000) if items[i] in items[:i])
@@ -405,6 +431,36 @@ def test_last_event_is_held_out_and_of_several_the_last_in_the_table(table, name
     assert dense(split) == [[1, 0, 1], [1, 1, 0]]
     assert split.user_names.tolist() == [names(1), names(2)]
     assert split.item_names.tolist() == [names(9), names(7), names(8)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 4)), min_size=1),
+    st.sampled_from(["first", "last"]),
+)
+def test_of_repeated_events_the_first_or_the_last_counts(events, rule):
+    rows = sorted(range(len(events)), key=lambda row: events[row][2])
+    chosen = {}
+    for row in rows if rule == "last" else reversed(rows):
+        chosen[events[row][:2]] = row
+    columns = zip(*events, strict=True)
+    table = pd.DataFrame(dict(zip(("user", "item", "timestamp"), columns, strict=True)))
+    split = leave_last_out(table, repeated=rule)
+    expected = leave_last_out(table.loc[sorted(chosen.values())])
+
+    def named(split):
+        train = (
+            names[ids] for names, ids in zip(names_of(split), split.train.nonzero(), strict=False)
+        )
+        test = (
+            names[ids]
+            for names, ids in zip(names_of(split), (split.users, split.items), strict=False)
+        )
+        return set(zip(*train, strict=True)), set(zip(*test, strict=True))
+
+    def names_of(split):
+        return split.user_names, split.item_names
+
+    assert named(split) == named(expected)
 
 
 def test_timestamps_may_be_dates_or_fractions():

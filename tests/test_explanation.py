@@ -128,7 +128,7 @@ def shapes(n, rng):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize(("n", "m"), [(50, 20), (2000, 100), (30_000, 99)])
+@pytest.mark.parametrize(("n", "m"), [(50, 20), (1000, 100), (8000, 99)])
 def test_the_truth_lies_within_the_bounds(n, m, replacement):
     draw, rng = Draw(m, n_items=n, replacement=replacement), np.random.default_rng(n)
     for metric in (Recall(1), Recall(10), NDCG(10), NDCG(), ReciprocalRank(), AUC()):
@@ -141,12 +141,12 @@ def test_the_truth_lies_within_the_bounds(n, m, replacement):
 
 
 @given(
-    protocols(most=10**6),
+    protocols(most=10**5),
     st.integers(1, 70),
     st.integers(1, 10**6),
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 1e-12, 1 - 1e-12])),
 )
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_bounds_of_a_hit_rate_in_closed_form(draw, k, cutoff, value):
     m, n = draw.n_samples, draw.n_items
     k, cutoff = min(k, m), min(cutoff, n - 1)
@@ -160,9 +160,9 @@ def test_bounds_of_a_hit_rate_in_closed_form(draw, k, cutoff, value):
 
 
 @pytest.mark.parametrize("metric", [NDCG(), ReciprocalRank(), RankBiasedPrecision()])
-@pytest.mark.parametrize(("m", "replacement"), [(100, True), (3000, False)])
+@pytest.mark.parametrize(("m", "replacement"), [(100, True), (1500, False)])
 def test_among_many_ranks_it_looks_at_the_right_ones(metric, m, replacement):
-    draw = Draw(m, n_items=20_000, replacement=replacement)
+    draw = Draw(m, n_items=12_000, replacement=replacement)
     g, y = curve(draw, metric, metric)
     for where in (0.02, 0.3, 0.8, 0.999):
         value = g.min() + where * (g.max() - g.min())
@@ -444,13 +444,9 @@ def test_image_retrieval_among_1000_and_all_5000(k):
         low, high = found.bounds_with_error
         assert low - 0.0005 <= exact <= high + 0.0005, model
         assert found.cutoff == 5 * k
-        if k == 5:  # the cutoff that 5K reports beside it, 10, is that of the top 2 of 1,000
-            deeper = explain(Recall(2), min(sampled, row["1K@1"] / 100), **folds).cutoff
-            assert deeper == 10
-    if k == 1:  # the order of the models at 5K is not what 1K says, in words
-        found = explain(Recall(1), 0.628, other=0.588, **folds, n_users=25_000)
-        assert found.difference.beyond_chance
-        assert not found.difference.order_known
+    found = explain(Recall(k), sampled, other=0.52, **folds, n_users=25_000)
+    assert found.difference.beyond_chance
+    assert not found.difference.order_known
 
 
 # Tables 1 and 2 of Krichene & Rendle (2020): five instances of each recommender, exact and, with
@@ -495,7 +491,11 @@ def test_another_draw_for_the_same_model_is_chance():
 
 
 def test_two_users_make_no_difference():
-    """LLaRA on MovieLens 100K: hit rates of two ways to train (45 and 2 of 95 apart)."""
+    """HitRatio@1 among 20 candidates: "Direct" and "LLaRA (CL)" on MovieLens 100K.
+
+    Tables 1 and 3 of Liao et al., LLaRA (2024, arXiv:2312.02445v4). Of 943 sequences a tenth is
+    for the test, and both numbers are hits of 95: 40 and 42.
+    """
     protocol = {"n_items": 1682, "n_samples": 20, "replacement": False, "n_users": 95}
     found = explain(Recall(1), 0.4421, other=0.4211, **protocol)
     assert found.difference.beyond_chance is False
@@ -573,6 +573,7 @@ USUAL = {"metric": Recall(10), "value": 0.66, "n_items": 3706, "n_samples": 100}
         ({"n_items": 1}, "n_items is 1; n_items must be at least 2"),
         ({"n_items": 50, "replacement": False}, "n_samples is 100; without replacement it must"),
         ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
+        ({"n_samples": 10**9}, "n_samples is 1000000000; n_samples must be at most 100000"),
         ({"n_users": 0}, "n_users is 0; n_users must be at least 1"),
         ({"replacement": "yes"}, "replacement is 'yes'; replacement must be True or False"),
         ({"confidence": 95}, "confidence is 95; confidence must be above 0 and below 1"),

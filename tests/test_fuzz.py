@@ -67,16 +67,23 @@ from sampled_metrics import (
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
     metric_bounds,
     power_analysis,
+    rank_table,
     ranks_from_recommendations,
+    ranks_from_scores,
+    read_qrels,
+    read_ranks,
     read_ratings,
+    read_run,
     read_split,
     sample_adaptively,
     sampled_evaluation,
+    write_ranks,
 )
 
 LARGEST = 2**53
@@ -395,7 +402,16 @@ def each_of(entry):
 
 
 def has_scores(value):
-    return None if callable(getattr(value, "scores", None)) else False
+    """A matrix, a function, or an object with a method."""
+    if isinstance(value, list):
+        return maybe(array(finite, (2, 4)))(value)
+    has = callable(value) or callable(getattr(value, "scores", None)) or sparse.issparse(value)
+    return None if has else False
+
+
+def pairs(value):
+    """A matrix, or lists by user."""
+    return None if isinstance(value, dict) or sparse.issparse(value) else False
 
 
 def few(value):
@@ -449,7 +465,21 @@ def path(value):
     return None if isinstance(value, str | Path) else False
 
 
+def the_name_of_a_column(value):
+    return None if isinstance(value, str) else False
+
+
 # --- calls
+
+
+def written(recommenders, path):
+    """Write ranks, read them again, and leave no file."""
+    try:
+        write_ranks(recommenders, path)
+        return read_ranks(path)
+    finally:
+        if isinstance(path, str | Path) and Path(path).name == "ranks.csv":
+            Path(path).unlink(missing_ok=True)
 
 
 class Popular:
@@ -509,7 +539,14 @@ OR_NONE = (DRAW, optional(instance_of(Draw)))
 RULE = ("random", choice("optimistic", "pessimistic", "random"))
 METHOD = ("exact", choice("exact", "approximate"))
 EVENTS = {"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]}
-FILES = {"train": "0\t0\n1\t1\n", "test": "0\t2\n", "ratings": "1::1193::5::978300760\n"}
+TABLE = pd.DataFrame({"user": [3, 3], "item": [1, 6], "score": [1, 2], "relevance": [1, 0]})
+FILES = {
+    "train": "0\t0\n1\t1\n",
+    "test": "0\t2\n",
+    "ratings": "1::1193::5::978300760\n",
+    "run": "t1 Q0 d1 1 0.5 mine\n",
+    "qrels": "t1 0 d1 1\n",
+}
 EVALUATION = {
     "recommenders": NAMED,
     "metrics": METRICS,
@@ -534,6 +571,7 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Split.from_pairs", "train_items"): ("test_items",),
     ("Split.from_pairs", "train_users"): ("test_users",),
     ("exact_ranks", "split"): ("model",),
+    ("exact_ranks", "model"): ("ranks",),  # a metric is a function, of ranks
     ("read_split", "n_users"): ("user",),
     ("read_split", "n_items"): ("item",),
     **{
@@ -634,8 +672,57 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     "TiedRanks.to_ranks": (TIED.to_ranks, {"rule": RULE, "rng": SEED}),
     "ranks_from_recommendations": (
         ranks_from_recommendations,
-        {"predictions": ([[1, 6], [2]], anything), "labels": ([[1, 9], [2, 6]], anything)},
+        {
+            "predictions": ([[1, 6], [2]], anything),
+            "labels": ([[1, 9], [2, 6]], anything),
+            "absent": ("refuse", choice("refuse", "missed")),
+        },
     ),
+    "ranks_from_recommendations of dicts": (
+        ranks_from_recommendations,
+        {"predictions": ({3: [1, 6]}, anything), "labels": ({3: [6]}, anything)},
+    ),
+    "ranks_from_recommendations of tables": (
+        ranks_from_recommendations,
+        {
+            "predictions": (TABLE, anything),
+            "labels": (TABLE, anything),
+            **{keyword: (keyword, choice(keyword)) for keyword in ("user", "item")},
+            **{keyword: (keyword, the_name_of_a_column) for keyword in ("score", "relevance")},
+        },
+    ),
+    "ranks_from_scores": (
+        ranks_from_scores,
+        {
+            "scores": (TABLE, anything),
+            "relevant": (None, anything),
+            "exclude": (None, anything),
+            **{
+                keyword: (keyword, choice(keyword))
+                for keyword in ("user", "item", "score", "relevance")
+            },
+        },
+    ),
+    "ranks_from_scores of dicts": (
+        ranks_from_scores,
+        {
+            "scores": ({3: {1: 0.5, 6: 0.1}, 4: {2: 1.0}}, anything),
+            "relevant": ({3: [6]}, anything),
+            "exclude": ({3: [1]}, anything),
+        },
+    ),
+    "rank_table": (rank_table, {"recommenders": NAMED}),
+    "write_ranks": (written, {"recommenders": NAMED, "path": ("ranks.csv", path)}),
+    "read_ranks": (
+        read_ranks,
+        {
+            "table": (TABLE.rename(columns={"score": "rank"}), anything),
+            "recommender": ("recommender", optional(choice("recommender"))),
+            **{keyword: (keyword, choice(keyword)) for keyword in ("user", "rank", "n_items")},
+        },
+    ),
+    "read_run": (read_run, {"path": ("run", path)}),
+    "read_qrels": (read_qrels, {"path": ("qrels", path)}),
     # draws
     "Draw": (
         Draw,
@@ -777,6 +864,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "max_share": (1.0, maybe(number(0, 1))),
         },
     ),
+    "explain": (
+        explain,
+        {
+            "metric": METRIC,
+            "value": (0.5, maybe(from_zero(1))),
+            "n_items": (10, maybe(whole(2))),
+            "n_samples": (3, maybe(whole(1, 10**5))),
+            "n_users": (10, MAYBE_COUNT),
+            "replacement": (True, flag),
+            "other": (0.4, optional(maybe(from_zero(1)))),
+            "exact_metric": (None, optional(instance_of(Metric))),
+            "confidence": (0.95, below_one),
+            "decimals": (4, whole(0)),
+        },
+    ),
     "dominates": (
         dominates,
         {
@@ -894,6 +996,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "test_items": ([2, 0], one_list),
             "n_users": (2, small(2)),
             "n_items": (4, small(3)),
+            "repeated": ("refuse", choice("refuse", "first")),
         },
     ),
     "leave_last_out": (
@@ -906,12 +1009,20 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "events['timestamp']": ([2, 1, 1], one_list),
         },
     ),
-    "leave_last_out of a table": (leave_last_out, {"events": (EVENTS, nothing)}),
+    "leave_last_out of a table": (
+        leave_last_out,
+        {
+            "events": (EVENTS, nothing),
+            "repeated": ("refuse", choice("refuse", "first", "last")),
+        },
+    ),
     "exact_ranks": (
         exact_ranks,
         {
             "model": (Popular(), has_scores),
             "split": (SPLIT, instance_of(Split)),
+            "exclude": ({0: [3]}, optional(pairs)),
+            "candidates": ({0: [2, 3], 1: [0]}, optional(pairs)),
             "block_size": (1, optional(COUNT)),
             "progress": (False, flag),
         },
@@ -1026,6 +1137,8 @@ def same(one: Any, other: Any) -> bool:
         return np.array_equal(one, other)
     if isinstance(one, np.random.Generator | np.random.SeedSequence):
         return True
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, CorrectedMetric):
@@ -1171,7 +1284,8 @@ def test_nested_odd_values_are_refused_by_name_or_mean_what_they_say(argument, v
 
 def test_all_public_names_are_called():
     called = {function_name for call in CALLS for function_name in re.findall(r"\w+", call)}
-    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Dominance", "Evaluation"}
+    made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
+    made_by_functions |= {"Evaluation", "Explanation"}
     abstract = {"Estimator", "Metric", "Recommender"}
     assert (
         set(sampled_metrics.__all__) - called

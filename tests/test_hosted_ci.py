@@ -38,7 +38,7 @@ def test_it_runs_everywhere_and_weekly():
 def test_it_repeats_each_week_what_is_skipped_where_nothing_changed():
     runs = (ROOT / ".ci/run").read_text(encoding="utf-8")
     skipped = set(re.findall(r"([\w-]+)-if-changed", runs))
-    assert len(skipped) == 2
+    assert len(skipped) == 4
     weekly = [step for step in JOB["steps"] if "'schedule'" in step.get("if", "")]
     assert skipped <= {word for step in weekly for word in step["run"].split()}
 
@@ -50,7 +50,7 @@ def test_the_light_environment_has_the_pins_of_the_other():
     assert pins("requirements-dev.txt") < pins("requirements.txt")
 
 
-@pytest.mark.parametrize("check", ["test-peers", "check-dialects"])
+@pytest.mark.parametrize("check", ["test-peers", "test-doors", "test-engines", "check-dialects"])
 def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
     def passed(*options):
         command = [sys.executable, tmp_path / "scripts/passed.py", check, *options]
@@ -58,10 +58,19 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
         assert done.stderr == ""
         return done.returncode == 0, done.stdout
 
-    for folder in ("scripts", "tests/peers", "book/data", "src/sampled_metrics"):
+    for folder in (
+        "scripts",
+        "tests/peers",
+        "tests/doors",
+        "tests/engines",
+        "book/data",
+        "src/sampled_metrics",
+    ):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     changes = {
         "test-peers": ["src/sampled_metrics/metrics.py", "tests/peers/requirements.txt"],
+        "test-engines": ["src/sampled_metrics/tables.py", "tests/engines/requirements.txt"],
+        "test-doors": ["src/sampled_metrics/_counting.py", "tests/doors/conftest.py"],
         "check-dialects": ["scripts/dialects/adapters.py", "book/data/dialects.csv"],
     }
     (tmp_path / "tests/passed.json").write_text("{}")

@@ -8,8 +8,9 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
 ORDER = """
     _checks _ids _items _files _columns _flat _pairs data _download movielens recommenders
-    ranks ties lists trec frames _rank_rows rank_tables scoring
-    metric metrics _terms _quadrature _distribution sampling popularity problem
+    ranks ties lists trec frames _rank_rows rank_tables _candidates _counting _models scoring
+    metric metrics _engines _values tables
+    _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _curve explanation
     _fits _moments comparison power evaluation
     _aligned _significance _plot report answer cli __main__ __init__

@@ -117,9 +117,10 @@ def test_ranks_are_those_of_sorted_scores(kind):
         assert split.item_names[split.items[0]].startswith(name)
         for user in np.unique(split.users).tolist():
             want, n = brute_force_ranks(name, kind, user)
-            got = {tuple(sorted(way)) for way in ways_of_user(tied, user).tolist()}
+            called = split.user_names[user]
+            got = {tuple(sorted(way)) for way in ways_of_user(tied, called).tolist()}
             assert sorted(got) == want
-            assert set(tied.n_items[tied.users == user].tolist()) == {n}
+            assert set(tied.n_items[tied.users == called].tolist()) == {n}
         for seed in range(20):
             ranks = tied.to_ranks("random", rng=seed)
             for x, user in enumerate(np.unique(split.users).tolist()):

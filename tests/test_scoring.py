@@ -1,8 +1,10 @@
 """Exact ranks against sorting; bad models and scores; the ranks of the real data."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,11 +56,17 @@ def random_split(rng, n_users, n_items, n_instances):
     )
 
 
-def by_hand(scores, split):
+def by_hand(scores, split, listed=None, excluded=frozenset()):
     """Return best and worst rank from each instance's sorted list of candidates' scores."""
     ranks = []
     for user, item in zip(split.users, split.items, strict=True):
-        candidates = np.setdiff1d(np.arange(split.n_items), split.train[[user]].indices)
+        candidates = (
+            set(range(split.n_items)) if listed is None else {i for u, i in listed if u == user}
+        )
+        candidates -= {i for u, i in excluded if u == user} | set(
+            split.train[[user]].indices.tolist()
+        )
+        candidates = sorted(candidates)
         ordered = np.sort(scores[user, candidates])[::-1].tolist()
         value = scores[user, item]
         first = ordered.index(value)
@@ -98,12 +106,12 @@ def test_counts_agree_with_sorting_at_other_sizes(n_users, n_items, n_instances,
     np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
 
 
-def test_users_are_named_where_one_has_several_items():
+def test_instances_are_called_by_user():
     split = random_split(np.random.default_rng(0), n_users=6, n_items=15, n_instances=12)
     ranks = exact_ranks(Table(np.zeros((6, 15))), split)
     np.testing.assert_array_equal(ranks.users, split.users)
-    single = Split.from_pairs([0, 1], [0, 1], [1, 0], [2, 3], n_items=5)
-    assert exact_ranks(Table(np.zeros((2, 5))), single).users is None
+    named = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["bob", "ann"], ["tea", "nut"])
+    assert exact_ranks(Table(np.zeros((2, 2))), named).users.tolist() == ["bob", "ann"]
 
 
 def test_a_model_may_write_over_its_last_scores():
@@ -149,7 +157,6 @@ def test_no_instances():
     nobody = Split.from_pairs([0], [0], [], [], n_items=5)
     ranks = exact_ranks(Table(np.zeros((1, 5))), nobody)
     assert len(ranks) == 0
-    assert ranks.users is None
 
 
 def test_columns_in_fortran_order():
@@ -220,7 +227,6 @@ def test_scores_of_the_wrong_shape_or_type(scores):
     ("scores", "kind"),
     [
         (np.ma.masked_equal(np.zeros((1, 5)), 0), "MaskedArray"),
-        (sparse.csr_array((1, 5)), "csr_array"),
         (pd.DataFrame(np.zeros((1, 5))), "DataFrame"),
     ],
 )
@@ -231,36 +237,236 @@ def test_scores_that_are_no_plain_array(scores, kind):
         exact_ranks(model, ONE)
 
 
-def score(users):
-    return np.zeros((len(users), 5))
-
-
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (
-            np.zeros((1, 5)),
-            r"model is of type ndarray; it must be an object with a method scores\(users\)",
-        ),
-        ([[0] * 5], r"model is of type list; .*lambda users: np.asarray\(model\)\[users\]\)"),
-        (score, r"model is of type function; .* types.SimpleNamespace\(scores=model\)"),
         (Table, "model is the class Table; give an object of this class"),
         (SimpleNamespace(scores=np.zeros((1, 5))), "model is of type SimpleNamespace; it must be"),
-        (None, "model is of type NoneType; it must be an object with a method"),
+        (None, "model is of type NoneType; it must be a matrix of scores of shape (1, 5), a func"),
+        (np.zeros(5), "model is of type ndarray; it must be a matrix of scores of shape (1, 5)"),
+        ([[0] * 4], "model has shape (1, 4) and dtype int64 for 1 users; it must be real numbers"),
+        ([["a"] * 5], "model has shape (1, 5) and dtype <U1 for 1 users; it must be real numbers"),
+        (sparse.csr_array((2, 5)), "model has shape (2, 5) and dtype float64 for 1 users; it must"),
+        (lambda users: users, "model(users) has shape (1,) and dtype int64 for 1 users; it must"),
+        (np.ma.masked_equal(np.zeros((1, 5)), 0), "model is of type MaskedArray; it must be a pl"),
+        ([[0.0, 1, 2, 3, np.nan]], "model is nan for user 0 and item 4; a candidate's score must"),
+        (lambda users: [[0.0, 1, np.inf, 3, 3]], "model(users) is inf for user 0 and item 2; a ca"),
     ],
 )
 def test_what_is_no_model(model, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         exact_ranks(model, ONE)
 
 
-def test_the_remedies_for_what_is_no_model_work():
-    model = np.array([[0.0, 1, 2, 3, 4]])
-    ranks = [
-        exact_ranks(SimpleNamespace(scores=scores), ONE).best.tolist()
-        for scores in (score, lambda users: np.asarray(model)[users])
-    ]
-    assert ranks == [[1], [3]]
+def frame_of(scores, split):
+    return pd.DataFrame(scores, index=split.user_names, columns=split.item_names)
+
+
+KINDS = {
+    "object": lambda scores, split: Table(scores),
+    "function": lambda scores, split: lambda users: scores[users],
+    "function of a sparse matrix": lambda scores, split: sparse.csr_array(scores).__getitem__,
+    "array": lambda scores, split: scores,
+    "lists": lambda scores, split: scores.tolist(),
+    "matrix in Fortran order": lambda scores, split: np.asfortranarray(scores),
+    "csr": lambda scores, split: sparse.csr_array(scores),
+    "coo matrix": lambda scores, split: sparse.coo_matrix(scores),
+    "frame": frame_of,
+    "frame of integers": lambda scores, split: pd.DataFrame(scores.astype(int)),
+    "strict": lambda scores, split: array_api_strict.asarray(scores),
+    "function of strict": lambda scores, split: (
+        lambda users: array_api_strict.asarray(scores[users])
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_levels", [2, 9, 10**6])
+def test_every_kind_of_model_gives_the_same_ranks(kind, n_levels):
+    rng = np.random.default_rng(n_levels)
+    split = random_split(rng, n_users=6, n_items=15, n_instances=12)
+    scores = rng.integers(0, n_levels, (6, 15)).astype(float)
+    best, worst = by_hand(scores, split)
+    for block_size in (None, 1, 5):
+        ranks = exact_ranks(KINDS[kind](scores, split), split, block_size=block_size)
+        np.testing.assert_array_equal(ranks.best, best)
+        np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
+
+
+def as_pairs(kind, pairs, split):
+    """Give pairs of numbers as a matrix, a table or a dict, by name if the split has names."""
+    pairs = sorted(pairs)
+    users, items = np.array(pairs, dtype=int).reshape(-1, 2).T
+    if kind == "matrix":
+        ones = np.full(2 * len(users), 0.5)  # what is stored twice is added up
+        twice = np.tile(users, 2), np.tile(items, 2)
+        return sparse.coo_matrix((ones, twice), split.train.shape)
+    if split.user_names is not None:
+        users, items = split.user_names[users], split.item_names[items]
+    if kind == "table":
+        return pd.DataFrame({"item": items, "user": users, "more": 0}).sample(
+            frac=1, random_state=0
+        )
+    return {user: set(items[users == user]) for user in set(users)}
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kinds=st.tuples(*[st.sampled_from([None, "matrix", "table", "dict"])] * 2),
+    named=st.booleans(),
+    strict=st.booleans(),
+    block_size=st.none() | st.integers(1, 20),
+)
+def test_candidates_are_excluded_and_listed(seed, kinds, named, strict, block_size):
+    rng = np.random.default_rng(seed)
+    split = random_split(rng, n_users=6, n_items=15, n_instances=12)
+    if named:
+        names = rng.permutation([f"user {i}" for i in range(6)]), rng.permutation(100)[:15]
+        split = Split(split.train, split.users, split.items, *names)
+    held_out = set(zip(split.users.tolist(), split.items.tolist(), strict=True))
+    everything = {(user, item) for user in range(6) for item in range(15)}
+    excluded = {pair for pair in everything - held_out if rng.random() < 0.3}
+    listed = held_out | {pair for pair in everything if rng.random() < 0.5}
+    scores = rng.integers(0, rng.integers(1, 30), (6, 15)).astype(np.float32)
+    ranks = exact_ranks(
+        array_api_strict.asarray(scores) if strict else scores,
+        split,
+        exclude=None if kinds[0] is None else as_pairs(kinds[0], excluded, split),
+        candidates=None if kinds[1] is None else as_pairs(kinds[1], listed, split),
+        block_size=block_size,
+    )
+    best, worst = by_hand(
+        scores, split, None if kinds[1] is None else listed, excluded if kinds[0] else ()
+    )
+    np.testing.assert_array_equal(ranks.best, best)
+    np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
+    out = split.train.toarray() > 0
+    for user, item in excluded if kinds[0] else ():
+        out[user, item] = True
+    if kinds[1]:
+        out |= np.array([[(u, i) not in listed for i in range(15)] for u in range(6)])
+    np.testing.assert_array_equal(ranks.n_items, (~out).sum(axis=1)[split.users])
+
+
+NAMED = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann", "bob"], ["nut", "tea"])
+
+
+@pytest.mark.parametrize("name", ["exclude", "candidates"])
+@pytest.mark.parametrize(
+    ("split", "pairs", "message"),
+    [
+        (ONE, sparse.csr_array((1, 4)), " has shape (1, 4) and dtype float64; {} must be a sparse"),
+        (ONE, sparse.csr_array((1, 5), dtype=complex), " has shape (1, 5) and dtype complex128; "),
+        (ONE, sparse.csr_array([[0, np.nan, 0, 0, 0]]), " holds NaN; {} must be 0 where a pair is"),
+        (
+            ONE,
+            np.ones((1, 5)),
+            " is array([[1., 1., 1., 1., 1.]]); {} must be a table whose columns",
+        ),
+        (ONE, {1: [1]}, " holds the user 1, which the split lacks; its users are 0 to 0"),
+        (ONE, {0: [-1]}, " holds the item -1, which the split lacks; its items are 0 to 4"),
+        (ONE, {0: ["tea"]}, " holds the item 'tea', which the split lacks; its items are 0 to 4"),
+        (ONE, {"ann": [1]}, " holds the user 'ann', which the split lacks; its users are 0 to 0"),
+        (ONE, {0: 3}, "[0] is 3; it must be a list of items"),
+        (ONE, pd.DataFrame({"user": [0], "movie": [1]}), " has no column 'item'"),
+        (NAMED, {"zoe": []}, " holds the user 'zoe', which the split lacks; its users are those "),
+        (NAMED, {"ann": [0]}, " holds the item 0, which the split lacks; its items are those in "),
+        (
+            Split(ONE.train, [0], [2], item_names=list("aabcd")),
+            {0: ["b"]},
+            " is ambiguous: split.item_names holds 'a' twice",
+        ),
+    ],
+)
+def test_pairs_that_are_none(name, split, pairs, message):
+    with pytest.raises(ValueError, match=f"^{name}{re.escape(message.format(name))}"):
+        exact_ranks(np.zeros(split.train.shape), split, **{name: pairs})
+
+
+def test_a_held_out_item_must_be_a_candidate():
+    scores = np.zeros((2, 2))
+    with pytest.raises(
+        ValueError, match=r"^exclude holds user bob and item tea, which are held out"
+    ):
+        exact_ranks(scores, NAMED, exclude={"bob": ["tea"]})
+    for lists in ({"ann": ["nut", "tea"]}, {"ann": ["nut"], "bob": ["nut"]}):
+        message = r"^candidates lacks user bob and item tea, which are held out; add this item"
+        with pytest.raises(ValueError, match=message):
+            exact_ranks(scores, NAMED, candidates=lists)
+
+
+@pytest.mark.parametrize("as_array", [np.asarray, array_api_strict.asarray])
+def test_what_is_no_candidate_may_have_any_score(as_array):
+    scores = as_array([[0.0, np.nan, 2, np.nan, 2]])
+    for rule in ({"exclude": {0: [1, 3]}}, {"candidates": {0: [2, 4]}}):
+        ranks = exact_ranks(scores, ONE, **rule)
+        assert (ranks.best, ranks.n_tied, ranks.n_items) == (1, 1, 2)
+    for rule in ({"exclude": {0: [1]}}, {"candidates": {0: [2, 3, 4]}}):
+        with pytest.raises(ValueError, match=r"^model is nan for user 0 and item 3; a candidate's"):
+            exact_ranks(scores, ONE, **rule)
+
+
+def test_nothing_but_counts_leaves_a_device(monkeypatch):
+    """On another device than the host's, strict arrays refuse arrays of the host and NumPy's calls.
+
+    What comes to the host is told by its size.
+    """
+    device, taken = array_api_strict.Device("device1"), []
+    kind = type(array_api_strict.asarray(0))
+
+    def as_numpy(array, dtype=None, copy=None):
+        taken.append(array.size)
+        return array._array
+
+    monkeypatch.setattr(kind, "__array__", as_numpy)
+    rng = np.random.default_rng(0)
+    split = random_split(rng, n_users=40, n_items=90, n_instances=60)
+    scores = rng.integers(0, 30, (40, 90)).astype(np.float32)
+    there = array_api_strict.asarray(scores, device=device)
+    excluded = {(user, 1) for user in range(40)} - set(zip(split.users, split.items, strict=True))
+    for model in (there, lambda users: array_api_strict.asarray(scores[users], device=device)):
+        ranks = exact_ranks(model, split, exclude=as_pairs("dict", excluded, split))
+        np.testing.assert_array_equal(ranks.best, by_hand(scores, split, None, excluded)[0])
+    assert max(taken) <= len(split.users) + 1
+
+
+def test_frames_are_read_by_their_labels():
+    table = pd.DataFrame([[1, 2], [4, 3]], index=["bob", "ann"], columns=["nut", "tea"])
+    names = NAMED.user_names.tolist(), NAMED.item_names.tolist()
+    assert names == (["ann", "bob"], ["tea", "nut"])
+    extra = pd.concat([table, pd.DataFrame(9, index=["zoe"], columns=table.columns)])
+    for frame in (table, extra, table.astype(float), table.loc[names[0], names[1]]):
+        assert exact_ranks(frame, NAMED, exclude=None).best.tolist() == [1, 1]
+    more = Split.from_pairs(["ann"], ["tea"], ["bob"] * 2, ["tea", "nut"])
+    assert exact_ranks(table, more).best.tolist() == [1, 2]
+    assert exact_ranks(table.drop("ann"), more).best.tolist() == [1, 2]  # ann has nothing held out
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            pd.DataFrame(np.zeros((2, 2))),
+            "model is a DataFrame without item 'tea'; label its rows ",
+        ),
+        (pd.DataFrame(0, ["ann"], ["tea", "nut"]), "model is a DataFrame without user 'bob'"),
+        (pd.DataFrame(0, ["ann", "bob"], ["tea", "nut", "x"]), "model has a column 'x', an item "),
+        (pd.DataFrame(0, ["ann", "bob", "bob"], ["tea", "nut"]), "model has several users 'bob'"),
+        (pd.DataFrame("a", ["ann", "bob"], ["tea", "nut"]), "model.to_numpy() has shape (2, 2) an"),
+    ],
+)
+def test_frames_that_do_not_fit(frame, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        exact_ranks(frame, NAMED)
+
+
+def test_a_file_is_read_block_by_block(tmp_path):
+    rng = np.random.default_rng(0)
+    split = random_split(rng, n_users=6, n_items=15, n_instances=12)
+    scores = rng.integers(0, 9, (6, 15)).astype(np.float32)
+    np.save(tmp_path / "scores.npy", scores)
+    ranks = exact_ranks(np.load(tmp_path / "scores.npy", mmap_mode="r"), split, block_size=4)
+    np.testing.assert_array_equal(ranks.best, by_hand(scores, split)[0])
 
 
 @pytest.mark.parametrize("split", [None, ([0], [2]), ONE.train])

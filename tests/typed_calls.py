@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -49,14 +52,21 @@ from sampled_metrics import (
     exact_evaluation,
     exact_ranks,
     expected_evaluation,
+    explain,
     identified_set,
     leave_last_out,
     load_movielens_1m,
     metric_bounds,
     power_analysis,
+    rank_table,
     ranks_from_recommendations,
+    ranks_from_scores,
+    read_qrels,
+    read_ranks,
+    read_run,
     sample_adaptively,
     sampled_evaluation,
+    write_ranks,
 )
 
 RANKS = [212, 2, 743, 534, 154]
@@ -130,11 +140,42 @@ def ranks_and_metrics() -> None:
     assert len(gathered) == 1
 
 
+def tables_and_files() -> None:
+    table = pd.DataFrame({"user": [1], "item": [2], "score": [0.5], "relevance": [1]})
+    of_tables: Ranks = ranks_from_recommendations(table, pl.DataFrame(table), absent="missed")
+    counted: TiedRanks = ranks_from_scores(pl.LazyFrame(table), {1: [2]}, exclude=table[:0])
+    renamed = table.rename(columns={"score": "prediction", "relevance": "rating"})
+    ranks_from_scores(renamed, score="prediction", relevance="rating")
+    ranks_from_scores({"ann": {3: 0.5}}, {"ann": {3: 2.5}}, exclude={"ann": {4, 5}})
+    named: dict[str, Ranks | TiedRanks] = {"A": of_tables, "B": counted}
+    long: pd.DataFrame = rank_table(named)
+    rank_table({"C": [3, 1]})
+    read: dict[str, Ranks | TiedRanks] = read_ranks(long, recommender="recommender", user="user")
+    with TemporaryDirectory() as folder:
+        run, qrels, path = (f"{folder}/{name}" for name in ("run", "qrels", "ranks.csv"))
+        Path(run).write_text("t1 Q0 d1 1 0.5 mine\n")
+        Path(qrels).write_text("t1 0 d1 1\n")
+        ranks_from_recommendations(read_run(run), read_qrels(Path(qrels)))
+        write_ranks(named, path)
+        assert read.keys() == read_ranks(path).keys()
+        table.to_csv(path)
+        ranks_from_recommendations(path, Path(path), user="user")
+
+
 def data_and_models() -> None:
     split = Split.from_pairs([0, 1], np.array([0, 1]), pd.Series([0, 1]), [2, 0], n_items=4)
     leave_last_out({"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]})
+    leave_last_out({"user": [1, 1], "item": [3, 3], "timestamp": [2, 1]}, repeated="last")
+    Split.from_pairs([0, 0], [0, 0], [0], [1], repeated="first")
     model: Recommender = Popular()
     ranks: TiedRanks = exact_ranks(model, split, block_size=1, progress=False)
+    table = np.ones((2, 4))
+    exact_ranks(
+        table, split, exclude=pd.DataFrame({"user": [0], "item": 3}), candidates={0: [2, 3], 1: {0}}
+    )
+    exact_ranks(sparse.csr_array(table), split, exclude=sparse.csr_array((2, 4)))
+    exact_ranks(lambda users: table[users], split, candidates=sparse.coo_matrix(table))
+    exact_ranks(pd.DataFrame(table), split)
     knn = ItemKNN(exponent=3, column_neighbors=10, row_norm=None).fit(split.train)
     als = MatrixFactorization(2, regularization=0.1, rng=np.random.SeedSequence(1)).fit(split.train)
     assert len(ranks) == len(exact_ranks(knn, split)) == len(exact_ranks(als, split))
@@ -157,6 +198,9 @@ def draws_and_corrections() -> None:
     low: float = identified_set(
         [0.9, 0.1], AUC(), Draw(1, n_items=100), band=0.1, max_share=0.5
     ).low
+    found = explain(NDCG(k=10), 0.4, n_items=3706, n_samples=100, n_users=6040, other=0.3)
+    known: bool = found.difference is not None and found.difference.order_known
+    assert not known
     assert len(of_lists) == len(several) == 2
     assert len(each) == 9
     assert shares.size == 1000
@@ -186,6 +230,7 @@ def comparisons_and_tables() -> None:
 
 RIGHT: list[Callable[[], None]] = [
     ranks_and_metrics,
+    tables_and_files,
     data_and_models,
     draws_and_corrections,
     comparisons_and_tables,
@@ -205,6 +250,9 @@ WRONG: list[Callable[[], object]] = [
     lambda: RankEstimate(interpolation="cubic"),  # type: ignore[arg-type]
     lambda: MappedCutoff("gamma"),  # type: ignore[arg-type]
     lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
+    lambda: ranks_from_recommendations([[1]], [[1]], absent="drop"),  # type: ignore[arg-type]
+    lambda: ranks_from_scores({"ann": [3]}, {"ann": [3]}),  # type: ignore[dict-item]
+    lambda: read_ranks([1, 2]),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall(k=10), 100),  # type: ignore[arg-type]
     lambda: Draw(99, n_items=10_000, replacement="no"),  # type: ignore[arg-type]
@@ -215,6 +263,8 @@ WRONG: list[Callable[[], object]] = [
     lambda: TiedRanks([1], 0, 5).to_ranks("average"),  # type: ignore[arg-type]
     lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
     lambda: exact_ranks(np.ones((2, 4)), None),  # type: ignore[arg-type]
+    lambda: exact_ranks(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),  # type: ignore[arg-type]
+    lambda: Split.from_pairs([0], [0], [0], [1], repeated="last"),  # type: ignore[arg-type]
     lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
     lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]
     lambda: compare(RANKS, RANKS, NDCG(), DRAW, fit="all"),  # type: ignore[arg-type]

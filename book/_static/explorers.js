@@ -222,34 +222,48 @@ Object.assign(correction, {
   tables: ["Root mean squares over all ranks", "Estimate for each sampled rank"],
 });
 
+const PUBLISHED = { "HR@k": M.recall, "NDCG@k": M.ndcg, "MRR@k": M.reciprocalRank, NDCG: M.ndcg,
+  MRR: M.reciprocalRank, AUC: M.auc };
 const reviewer = (form) => {
   checkDraw(form);
-  const { value, k, n, m } = form;
-  const range = (cutoff) => M.hitRateRange(value, k, cutoff, n, m, form.replacement);
-  if (!range(n)) refuse("value", "No ranks have so low a sampled hit rate.");
-  const [alike, own] = [Math.round(M.mappedCutoff(k, n, m)), k].map((c) => Math.min(c, n));
-  const grid = spaced(1, n, 120), ends = grid.map(range);
-  const says = [own, alike].map((c) => `exact HR@${whole(c)} can be anything from ${
-    range(c).map((v) => fixed(v)).join(" to ")}`);
+  const { value, metric, k, n, m, users } = form, make = PUBLISHED[metric];
+  const cut = metric.endsWith("k"), named = (c) => metric.replace("k", whole(c)), name = named(k);
+  const means = M.explain(cut ? make(k) : make(), n, m, form.replacement);
+  const at = (c) => (cut ? means(value, users, make(c), c) : means(value, users));
+  if (!at(n)) refuse("value", `No ranks have such a sampled ${name}.`);
+  const own = Math.min(k, n), alike = Math.round(M.resembledCutoff(k, n, m)), all = at(own);
+  const canBe = (ends) => {
+    const [low, high] = ends.map((v) => fixed(v));
+    return low === high ? `is ${low}` : `can be anything from ${low} to ${high}`;
+  };
+  const outline = all.outline(), x = outline.map(([u]) => u);
+  const rows = (cut ? upTo(n, own, alike) : [0]).map((c) => [c, at(c)]);
   return {
-    sentence: `A sampled HR@${k} of ${value} (${drawn(form)}) is an exact HR@${
-      whole(alike)} if all ranks are equally likely. Taken for its expectation, it leaves open: ${
-      says.join(", and ")}. The paper’s number was itself random: even more is possible.`,
+    sentence: `A sampled ${name} of ${value} (${drawn(form)}). ${cut ? `The top ${
+      whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${whole(alike)} of all ${
+      whole(n)}. ` : ""}Chance aside, exact ${name} ${canBe(all.bounds)}. With ${
+      whole(users)} users the standard error is ${metric === "HR@k" ? "" : "at most "}${
+      fixed(all.standardError, 4)}: with 95 percent confidence, exact ${name} ${
+      canBe(all.boundsWithError)}.`,
     plots: [{
-      legend: ["lowest", "highest"], at: alike,
-      x: toRank(n, "exact cutoff (dotted: see above)"), y: { min: 0, max: 1.02 },
-      area: [...grid.map((c, i) => [c, ends[i][0]]),
-        ...grid.map((c, i) => [c, ends[i][1]]).reverse()],
-      lines: [0, 1].map((end) => [end, grid.map((c, i) => [c, ends[i][end]])]),
+      legend: ["lowest", "highest"], at: value,
+      x: { min: x[0], max: x.at(-1), label: `sampled ${name} (dotted: yours)` },
+      y: { min: 0, max: 1.02 },
+      area: [...outline.map(([u, low]) => [u, low]),
+        ...outline.map(([u, , high]) => [u, high]).reverse()],
+      lines: [1, 2].map((end) => [end - 1, outline.map((row) => [row[0], row[end]])]),
     }],
-    tables: [[["exact cutoff", "lowest", "highest"],
-      ...upTo(n, own, alike).map((c) => [whole(c), ...range(c).map((v) => fixed(v))])]],
+    tables: [[["exact metric", "lowest", "highest", "lowest, 95 %", "highest, 95 %"],
+      ...rows.map(([c, { bounds, boundsWithError }]) =>
+        [named(c), ...[...bounds, ...boundsWithError].map((v) => fixed(v))])]],
   };
 };
 Object.assign(reviewer, {
-  controls: `${number("value", "hit rate in the paper", 0.66, 0, 1)}
-    ${number("k", "its cutoff k", 10, 1, 1000)}${sampling(100, 3706, 1e6)}${twice}`,
-  tables: ["Exact hit rates that agree with the sampled one"],
+  controls: `${number("value", "value in the paper", 0.66, 0, 1)}<div><label>metric <select
+    name="metric">${Object.keys(PUBLISHED).map((name) => `<option>${name}`).join("")}</select>
+    </label></div>${number("k", "its cutoff k", 10, 1, 1000)}${sampling(100, 3706, 1e6)}${twice}
+    ${number("users", "users", 6040, 1, 1e9)}`,
+  tables: ["What exact metrics can be: chance aside, and with chance"],
 });
 
 const USERS = [["1, 2, 3, 4, 5, 6", "1, 6, 8"], ["2, 4, 6", "1, 2, 3, 4, 5"], ["2, 4, 6", ""],
@@ -321,7 +335,7 @@ function start(figure) {
   // Read all controls by name, and move the sliders to the numbers.
   const read = () => {
     const values = {};
-    if (elements.metric) elements.k.disabled = elements.metric.value !== "Recall";
+    if (elements.metric) elements.k.disabled = !/@k|Recall/.test(elements.metric.value);
     for (const field of elements) {
       const { type, name, value, min, max, step, dataset: { moves, stops } } = field;
       if (moves) {

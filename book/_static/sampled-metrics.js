@@ -159,30 +159,80 @@ const averageError = (values, metric, n) => {
   return [0, 1].map((i) => Math.sqrt(mean(moments.map((both) => both[i]))));
 };
 
-// The exact cutoff for which the sampled cutoff k stands: the package's MappedCutoff().
-const mappedCutoff = (k, n, m) => 1 + ((n - 1) * k) / (m + 1);
-
-/* Least and largest exact hit rate at `cutoff`, if the expected sampled one at k is `value`.
-   Least: all hits are first, all else is right behind the cutoff. Largest: all hits are at the
-   cutoff, all else is last. */
-const hitRateRange = (value, k, cutoff, n, m, replacement = true) => {
-  const chance = (rank) => {
-    const p = rankDistribution(rank, n, m, replacement);
-    return [Math.min(1, sum(p.slice(0, k))), sum(p.slice(k))];
-  };
-  const last = chance(n)[0];
-  if (value < last || value > 1) return null;
-  if (cutoff >= n) return [1, 1];
-  const here = chance(cutoff)[0], miss = chance(cutoff + 1)[1];
-  return [
-    1 - value < miss ? 1 - (1 - value) / miss : 0,
-    value < here ? (value - last) / (here - last) : 1,
-  ];
+// The highest mean of y of two points (or one) whose mean of x is `at`, and these points.
+const hullAbove = (points, at) => {
+  const most = (some, f) => some.reduce((a, b) => (f(b) > f(a) ? b : a));
+  const height = (a, b) => a.y + (b.y - a.y) * ((at - a.x) / (b.x - a.x));
+  const here = points.filter(({ x }) => x === at), left = points.filter(({ x }) => x < at);
+  const right = points.filter(({ x }) => x > at), alone = here.length && most(here, ({ y }) => y);
+  if (!left.length || !right.length) return [alone.y, [alone]];
+  let b, next = most(right, ({ y }) => y), a;
+  do [a, b] = [most(left, (c) => height(c, next)), next];
+  while (height(a, (next = most(right, (c) => height(a, c)))) > height(a, b));
+  return alone && alone.y >= height(a, b) ? [alone.y, [alone]] : [height(a, b), [a, b]];
 };
 
+// Extremes of the exact metric if the sampled one is from `low` to `high`. `ranks` are looked at
+// first; unless `finer` is false, also those between the ones that matter and their neighbors.
+const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = true) => {
+  const side = +(low + high > least + largest); // digits are kept near both ends of the curve
+  const ends = side ? [largest - high, largest - low] : [low - least, high - least];
+  const unique = (all) => [...new Set(all)].filter((r) => r <= n).sort((a, b) => a - b);
+  return [-1, 1].map((sign) => {
+    for (let some = unique(ranks); ;) {
+      const points = some.map((r, i) => ({ i, x: at(r)[side], y: sign * exact(r, n) }));
+      const { x } = points.reduce((a, b) => (b.y > a.y ? b : a));
+      const [y, mixed] = hullAbove(points, Math.min(Math.max(x, ends[0]), ends[1]));
+      const gaps = mixed.flatMap(({ i }) => [i, i + 1]).filter((i) => i > 0 && i < some.length);
+      const more = unique([...some, ...gaps.flatMap((i) => tabulate(3, (j) =>
+        Math.round(some[i] - ((j + 1) / 4) * (some[i] - some[i - 1]))))]);
+      if (!finer || more.length === some.length) return sign * y || 0;
+      some = more;
+    }
+  });
+};
+
+// What a published sampled metric can mean, for several values and exact metrics: the package's
+// explain(), with four decimals and 95 percent confidence.
+const explain = (metric, n, m, replacement) => {
+  const values = sampledValues(metric, m), known = new Map();
+  const [least, largest] = [Math.min(...values), Math.max(...values)];
+  const at = (rank) => { // how far its expected sampled metric is from both ends
+    if (!known.has(rank)) {
+      const p = rankDistribution(rank, n, m, replacement);
+      known.set(rank, [values.map((v) => v - least), values.map((v) => largest - v)]
+        .map((off) => sum(off.map((v, i) => v * p[i]))));
+    }
+    return known.get(rank);
+  };
+  const inside = (v) => Math.min(Math.max(v, least), largest);
+  const variance = (v) => (largest - v) * (v - least);
+  return (value, users, exact = metric, cutoff = n) => {
+    const slack = 0.5e-4, v = inside(value);
+    if (Math.abs(v - value) > slack + 1e-9) return null;
+    const low = inside(v - slack), high = inside(v + slack);
+    const interval = [[low, -1.959963984540054], [high, 1.959963984540054]].map(([end, z]) => {
+      const error = Math.hypot(Math.sqrt(variance(end) / users), (z * (largest - least)) / 2 / users);
+      const shift = (z * z * ((least + largest) / 2 - end)) / users;
+      return inside(end + (shift + z * error) / (1 + (z * z) / users));
+    });
+    const ranks = [...tabulate(32, (i) => i + 1), cutoff, cutoff + 1, n,
+      ...tabulate(160, (i) => Math.round(32 * 1.25 ** i))];
+    const range = (...args) => extremes({ at, exact, least, largest, n }, ranks, ...args);
+    return {
+      bounds: range(low, high), boundsWithError: range(...interval), interval,
+      standardError: Math.sqrt(variance(v) / users),
+      outline: () => [...tabulate(60, (i) => i / 60), 0.9999, 1] // the last step can be a jump
+        .map((share) => least + share * (largest - least))
+        .map((u) => [u, ...range(u, u, false)]),
+    };
+  };
+};
+const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
+
 return {
-  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric,
-  fromRecommendations, hitRateRange, mappedCutoff, mean, meanAndVariance, ndcg, parseItems,
-  rankDistribution, rankEstimate, recall, sampledValues, tabulate, uncorrected,
+  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric, explain,
+  fromRecommendations, mean, meanAndVariance, ndcg, parseItems, rankDistribution, rankEstimate,
+  recall, reciprocalRank, resembledCutoff, sampledValues, tabulate, uncorrected,
 };
 })();

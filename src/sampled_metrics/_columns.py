@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     TableLike = IntoFrame | str | os.PathLike[str]
 
 FILES = (".parquet", ".csv")
-PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0", "TRUE": "1", "FALSE": "0"}
+PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,16 @@ class Ids:
     def name(self, i: int) -> Any:
         """Return the id in row i."""
         return self.names.tolist()[self.codes[i]]
+
+
+def plain_integers(names: Sequence[Any] | NDArray[Any]) -> IntArray | None:
+    """Return the integers that names in a file of text are; None if one is none."""
+    if not all(map(PLAIN_INTEGER.fullmatch, names)):
+        return None
+    try:
+        return np.fromiter(map(int, names), np.int64, len(names))
+    except OverflowError:
+        return None
 
 
 def is_table(value: object) -> bool:
@@ -84,9 +95,8 @@ class Table:
         native = series.to_native()
         given = native if isinstance(native, pd.Series) else series.to_numpy()
         ids = number(given, lambda i: f"{self.at(i)}: {self.columns[keyword]!r}")
-        if self.is_text and all(map(PLAIN_INTEGER.fullmatch, ids.names)):
-            return Ids(ids.codes, ids.names.astype(np.int64))
-        return ids
+        integers = plain_integers(ids.names) if self.is_text else None
+        return ids if integers is None else Ids(ids.codes, integers)
 
     def numbers(self, keyword: str) -> NDArray[Any]:
         """Return the numbers in a column, NaN for those that are missing."""
@@ -94,8 +104,19 @@ class Table:
 
         column = self.columns[keyword]
         series = self.frame[column]
+        if self.is_text:
+            return _from_text(series.to_numpy(), lambda i: f"{self.at(i)}: {column!r}")
         values = (series.cast(nw.Float64()) if series.dtype.is_decimal() else series).to_numpy()
         return as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
+
+
+def column_names(**columns: str) -> dict[str, str]:
+    """Return names of columns by their keywords, or say which is none."""
+    for keyword, column in columns.items():
+        if not isinstance(column, str):
+            what = f"{keyword} is {shown(column)}"
+            raise ValueError(f"{what}; {keyword} must be the name of a column")
+    return columns
 
 
 def open_table(
@@ -103,35 +124,34 @@ def open_table(
     given: object,
     required: Mapping[str, str],
     optional: Mapping[str, str] | None = None,
-    ids: Iterable[str] = ("user", "item"),
 ) -> Table:
     """Return the columns of a table, or say which is not there.
 
-    `required` and `optional` say which keyword names which column, and `ids` are the keywords
-    whose columns hold ids.
+    `required` and `optional` say which keyword names which column.
     """
     import narwhals as nw
 
     asked = {**required, **(optional or {})}
-    for keyword, column in asked.items():
-        if not isinstance(column, str):
-            raise ValueError(
-                f"{keyword} is {shown(column)}; {keyword} must be the name of a column"
-            )
     by_column = {column: keyword for keyword, column in asked.items()}
     for keyword, column in asked.items():
         if (other := by_column[column]) != keyword:
             raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+    if not is_table(given):
+        raise ValueError(
+            f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
+            "path of a .parquet or .csv file"
+        )
     is_file = isinstance(given, str | os.PathLike)
     native: Any = given
     if is_file:
-        native = _read(name, given, [asked[key] for key in ids if key in asked])
+        native = _read(name, given)
     try:
         frame = nw.from_native(native)
         there = frame.collect_schema().names()
     except (TypeError, nw.exceptions.NarwhalsError) as error:
         why = " ".join(str(error).split())
-        raise ValueError(f"{name} is {shown(given)}, which cannot be read: {why}") from error
+        what = f"{name} is a {type(given).__name__} that cannot be read"
+        raise ValueError(f"{what}: {why}") from error
     for keyword, column in required.items():
         if column not in there:
             refuse_missing(name, keyword, column, there)
@@ -162,12 +182,12 @@ def parquet_backend() -> str:
     )
 
 
-def _read(name: str, given: Any, ids: list[str]) -> Any:
+def _read(name: str, given: Any) -> Any:
     """Return the table that a file holds."""
     path = as_table_path(name, given)
     try:
         if path.suffix == ".csv":
-            return _read_csv(path, ids)
+            return _read_csv(path)
         import narwhals as nw
 
         return nw.read_parquet(str(path), backend=parquet_backend()).to_native()  # type: ignore[arg-type]
@@ -189,23 +209,40 @@ def as_table_path(name: str, given: object) -> Path:
     return path
 
 
-def _read_csv(path: Path, ids: list[str]) -> pd.DataFrame:
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read a file of text as text: how its columns are meant is known only where they are used."""
     import pandas as pd
 
-    # From 3.1 on, pandas reads floats exactly unless it is told otherwise.
-    old = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
         return pd.read_csv(
             path,
             index_col=False,
-            dtype=dict.fromkeys(ids, object),
+            dtype=object,
             # An item may be called "NA" or "null": only an empty field is missing.
             keep_default_na=False,
             na_values=[""],
-            float_precision="round_trip" if old else None,
-            low_memory=False,
         )
+
+
+def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
+    """Return the numbers, True and False that are written in a file of text."""
+    given = [TRUTH.get(word, word) if isinstance(word, str) else "nan" for word in words]
+    for kind in (int, float):
+        try:
+            return as_numbers(np.array(list(map(kind, given))), at)
+        except ValueError:
+            continue
+    i = next(i for i, word in enumerate(given) if not _is_number(word))
+    raise ValueError(f"{at(i)} is {shown(words[i])}; it must be a number")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def number(values: Any, at: Callable[[int], str]) -> Ids:
@@ -224,8 +261,8 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
     for i in np.flatnonzero(_are_no_ids(names))[:1]:
         row = int(np.argmax(codes == i))
         raise ValueError(
-            f"{at(row)} is {shown(names[i])}; ids must be all integers below 2**63, or all names "
-            "of one type that are not numbers"
+            f"{at(row)} is {shown(names.tolist()[i])}; ids must be all integers below 2**63, or "
+            "all names of one type that are not numbers"
         )
     names = names if names.dtype.kind == "O" else names.astype(np.int64, copy=False)
     return Ids(codes.astype(np.int64, copy=False), names)
@@ -250,7 +287,8 @@ def _are_no_ids(names: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray((np.abs(names) > LARGEST) | (names != np.floor(names)))
     if names.dtype.kind == "b":
         return np.ones(len(names), dtype=bool)
-    wrong = [isinstance(name, Number) or type(name) is not type(names[0]) for name in names]
+    other = [type(name) is not type(names[0]) for name in names]
+    wrong = other if any(other) else [isinstance(name, Number) for name in names]
     return np.array(wrong, dtype=bool)
 
 

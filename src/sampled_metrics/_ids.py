@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._checks import LARGEST, IntArray, as_integer, as_integers
+from sampled_metrics._checks import LARGEST, IntArray, as_integer, as_integers, shown
 
 LARGEST_ID = 2**31 - 1
 """The largest integer id: an id takes four bytes, and a pair of them fits into an int64."""
@@ -79,8 +79,10 @@ def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> N
 
 def repeated(ids: NDArray[Any]) -> IntArray:
     """Return the positions of the ids that were there at an earlier position."""
-    if ids.dtype.kind != "O" and len(np.unique(ids)) == len(ids):
-        return np.empty(0, np.int64)
+    if ids.dtype.kind != "O":
+        ascending = (ids[1:] > ids[:-1]).all()  # looks quickly at what is often so
+        if ascending or len(np.unique(ids)) == len(ids):
+            return np.empty(0, np.int64)
     codes, names = factorize({"users": ids})
     if len(names) == len(codes):
         return np.empty(0, np.int64)
@@ -107,6 +109,29 @@ def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]
                 "all integers, or all names that are not numbers, and none may be missing"
             )
     return codes.astype(np.int64), names
+
+
+def find_ids(
+    name: str, what: str, ids: NDArray[Any], names: NDArray[Any] | None, size: int
+) -> IntArray:
+    """Return which of a split's users or items ids are: their numbers, or the places of names."""
+    import pandas as pd
+
+    index = pd.RangeIndex(size) if names is None else pd.Index(names, tupleize_cols=False)
+    if not index.is_unique:
+        twice = shown(index[index.duplicated()][0])
+        raise ValueError(f"{name} is ambiguous: split.{what}_names holds {twice} twice")
+    try:
+        found = index.get_indexer(pd.Index(ids, tupleize_cols=False)).astype(np.int64)
+    except TypeError as error:
+        raise ValueError(f"{name} must hold ids: {error}") from error
+    for i in np.flatnonzero(found < 0)[:1]:
+        known = f"0 to {size - 1}" if names is None else f"those in split.{what}_names"
+        raise ValueError(
+            f"{name} holds the {what} {shown(ids.tolist()[i])}, which the split lacks; its {what}s "
+            f"are {known}"
+        )
+    return found
 
 
 def count_ids(argument: str, size: int | None, columns: list[IntArray], where: str) -> int:

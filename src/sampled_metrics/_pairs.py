@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray, shown
-from sampled_metrics._columns import Ids, as_numbers, is_table, number, open_table
+from sampled_metrics._columns import Ids, as_numbers, number, open_table
 from sampled_metrics._flat import offsets_of
 from sampled_metrics._items import Items, find
 
@@ -26,10 +26,12 @@ class Pairs:
     values: dict[str, NDArray[Any]]  # scores, ranks or relevance, by keyword
     is_table: bool
 
-    def at(self, i: int) -> str:
-        """Return how an error names the pair i."""
-        row = f"row {i}, " if self.is_table else ""
-        return f"{self.name}, {row}user {self.users.name(i)!r} and item {self.items.name(i)!r}"
+    def at(self, *rows: int) -> str:
+        """Return how an error names a pair, and where it is."""
+        i = rows[0]
+        many = "rows" if len(rows) > 1 else "row"
+        where = f"{many} {' and '.join(map(str, rows))}, " if self.is_table else ""
+        return f"{self.name}, {where}user {self.users.name(i)!r} and item {self.items.name(i)!r}"
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,18 @@ class Gathered(Items):
         """Return the items of some users; the others must have none."""
         return replace(self, offsets=offsets_of(self.counts[users]))
 
-    def pair(self, i: int) -> str:
-        """Return how an error names an item's pair."""
-        return self.pairs.at(i if isinstance(self.rows, slice) else int(self.rows[i]))
+    def at(self, *places: int) -> str:
+        """Return how an error names the pair of an item, and where it is."""
+        rows = self.rows
+        return self.pairs.at(*(i if isinstance(rows, slice) else int(rows[i]) for i in places))
 
     def refuse_twice(self, i: int) -> NoReturn:
         """Raise the error for an item that its user has had before."""
+        x = np.searchsorted(self.offsets, i, side="right") - 1
+        start, stop = self.offsets[x : x + 2]
+        both = (start + np.flatnonzero(self.items[start:stop] == self.items[i]))[:2].tolist()
         raise ValueError(
-            f"{self.pair(i)} are there twice; keep one of the two, by the rule that you mean"
+            f"{self.at(*both)} are there twice; keep one of the two, by the rule that you mean"
         )
 
 
@@ -76,11 +82,6 @@ def pairs_of(
     refuse_columns(name, given, columns)
     if isinstance(given, Mapping):
         return _pairs_of_dict(name, given, next(iter((*needed, *possible)), None), not needed)
-    if not is_table(given):
-        raise ValueError(
-            f"{name} is {shown(given)}; {name} must be a table with columns, the path of one, or "
-            "a dict by user"
-        )
     required = both | {keyword: columns[keyword] for keyword in needed}
     table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
     values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}

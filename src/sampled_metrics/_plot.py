@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+USUAL = ("exact", "uncorrected", "corrected")  # have the same color in every figure
 # After Okabe and Ito, Color Universal Design (2008); the markers tell them apart in print, too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999"]
 MARKERS = "osD^vPX"
@@ -34,7 +36,7 @@ def draw_values(table: pd.DataFrame, caption: str) -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     if len(labels) > 1:
         figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
-    figure.supxlabel(caption, fontsize="small")
+    figure.supxlabel("\n".join(wrap(caption, 30 * len(metrics) + 15)), fontsize="small")
     return figure
 
 
@@ -46,14 +48,16 @@ def _draw_panel(panel: Axes, table: pd.DataFrame, names: list[str], estimators: 
         panel.barh(
             place[bounds], span, 0.8, table["low"][bounds], color="0.88", label="what is possible"
         )
+    others = [name for name in estimators if name not in USUAL]
     for i, estimator in enumerate(estimators):
+        look = [*USUAL, *others].index(estimator)
         rows = table[table["estimator"] == estimator]
         panel.errorbar(
             rows["value"],
             place[rows.index] + (i - (len(estimators) - 1) / 2) * 0.7 / len(estimators),
             xerr=(rows["high"] - rows["low"]) / 2,
-            fmt=MARKERS[i % len(MARKERS)],
-            color=COLORS[i % len(COLORS)],
+            fmt=MARKERS[look % len(MARKERS)],
+            color=COLORS[look % len(COLORS)],
             label=estimator,
         )
     panel.grid(axis="x", alpha=0.3)

@@ -132,8 +132,8 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("metric", type=_metric, help="such as recall@10")
-    parser.add_argument("value", type=float, help="the published number, such as 0.66")
-    parser.add_argument("--other", type=float, help="another one, to compare")
+    parser.add_argument("value", type=_number, help="the published number as printed, as in 0.66")
+    parser.add_argument("--other", type=_number, help="another one, to compare")
     parser.add_argument("--users", type=int, help="number of users")
     _add_draw(parser, required=True)
     _add_output(parser, latex=False)
@@ -166,6 +166,14 @@ def _metric(name: str) -> Metric:
     except (TypeError, ValueError) as error:
         what = "needs no cutoff" if found[2] else "needs a cutoff, such as 10"
         raise argparse.ArgumentTypeError(f"{name!r}: {found[1]} {what}") from error
+
+
+def _number(text: str) -> tuple[float, int]:
+    """Return a number, and the decimals with which it is printed."""
+    try:
+        return float(text), len(text.partition(".")[2])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from error
 
 
 def _rank(options: Any) -> None:
@@ -226,9 +234,7 @@ def _groups(options: Any) -> dict[Any, Any]:
     """Return the group of each user in the file."""
     from sampled_metrics._columns import open_table
 
-    table = open_table(
-        "ranks", options.ranks, {"user": "user", "group": options.group}, ids=("user", "group")
-    )
+    table = open_table("ranks", options.ranks, {"user": "user", "group": options.group})
     users, groups = (
         ids.names[ids.codes].tolist() for ids in (table.ids("user"), table.ids("group"))
     )
@@ -267,14 +273,16 @@ def _bounds(options: Any) -> pd.DataFrame:
 def _explain(options: Any) -> pd.DataFrame | str:
     from sampled_metrics.explanation import explain
 
+    value, decimals = options.value
     found = explain(
         options.metric,
-        options.value,
+        value,
         n_items=options.items,
         n_samples=options.samples,
         n_users=options.users,
         replacement=not options.without_replacement,
-        other=options.other,
+        other=None if options.other is None else options.other[0],
+        decimals=decimals,
     )
     return str(found) if options.format == "table" else found.to_frame()
 

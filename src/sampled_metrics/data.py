@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from sampled_metrics._checks import (
     LARGEST,
     IntArray,
     as_array,
+    as_choice,
     as_integers,
     as_path,
     read_only,
@@ -78,9 +79,10 @@ class Split:
             _as_names("item_names", self.item_names, train.shape[1]),
         )
         for i in _repeats(users, items)[:1]:
-            raise _PairError("", i, f"{_pair(users[i], items[i], names)} are a pair seen before")
+            pair = pair_name(users[i], items[i], names)
+            raise _PairError("", i, f"{pair} are a pair seen before")
         for i in np.flatnonzero(train[users, items] if users.size else [])[:1]:
-            pair = _pair(users[i], items[i], names)
+            pair = pair_name(users[i], items[i], names)
             raise _PairError("", i, f"{pair} are also a training event; hold out another item")
         checked = (train, read_only(users), read_only(items), *names)
         for field, value in zip(fields(self), checked, strict=True):
@@ -111,13 +113,14 @@ class Split:
         *,
         n_users: int | None = None,
         n_items: int | None = None,
+        repeated: Literal["refuse", "first"] = "refuse",
     ) -> Split:
         """Build a split from pairs of a user and an item.
 
         Parameters
         ----------
         train_users, train_items : array_like, shape (n_events,)
-            The training events; no pair twice. Ids are integers from 0 on; or they are names,
+            The training events. Ids are integers from 0 on; or they are names,
             which are strings or other objects that are not numbers. Names are numbered in the
             order in which they first appear, and kept as `user_names` and `item_names`.
         test_users, test_items : array_like, shape (n_instances,)
@@ -126,6 +129,10 @@ class Split:
             Numbers of users and items, for integer ids of which not all have events. By default
             every integer from 0 to the largest must occur: an id without any event would be
             ranked as one more item.
+        repeated : {"refuse", "first"}
+            What becomes of a pair of user and item that is there several times: it is refused, or
+            only the first of it counts, where training events come before held-out ones. An event
+            is then no longer held out if its user has a training event with the same item.
 
         Returns
         -------
@@ -136,7 +143,7 @@ class Split:
         ValueError
             If ids are missing, of mixed kinds, out of range or leave a gap; if lengths or the
             indexes of two columns differ; if a pair is there twice, or a held-out item is also
-            among the user's training items.
+            among the user's training items, and `repeated` says nothing else.
 
         Examples
         --------
@@ -145,15 +152,19 @@ class Split:
         >>> split = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann"], ["nut"])
         >>> split.items, split.item_names
         (array([1]), array(['tea', 'nut'], dtype=object))
+        >>> Split.from_pairs([0, 0], [1, 1], [0, 0, 0], [2, 1, 0], repeated="first").items
+        array([2, 0])
         """
+        as_choice("repeated", repeated, ("refuse", "first"))
         same_index(train_users=train_users, train_items=train_items)
         same_index(test_users=test_users, test_items=test_items)
         users = {"train_users": train_users, "test_users": test_users}
         items = {"train_items": train_items, "test_items": test_items}
         (rows, test_rows), n_rows, user_names = number_ids("n_users", n_users, users)
         (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
+        train, test = (rows, columns), (test_rows, test_columns)
         names = (user_names, item_names)
-        return _build((rows, columns), (test_rows, test_columns), (n_rows, n_columns), names)
+        return _build(train, test, (n_rows, n_columns), names, repeated == "first")
 
 
 class _PairError(ValueError):
@@ -196,17 +207,25 @@ def _build(
     test: tuple[IntArray, IntArray],
     shape: tuple[int, int],
     names: Names = (None, None),
+    first: bool = False,
 ) -> Split:
-    """Return the split of 0-based pairs, or name the first pair that does not belong."""
+    """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
     from scipy import sparse
 
     _check_pairs("train_", *train, *shape)
     _check_pairs("test_", *test, *shape)
+    if first:
+        users, items = (np.concatenate(both) for both in zip(train, test, strict=True))
+        is_first = np.ones(len(users), dtype=bool)
+        is_first[_repeats(users, items)] = False
+        in_train, in_test = np.split(is_first, [len(train[0])])
+        train = train[0][in_train], train[1][in_train]
+        test = test[0][in_test], test[1][in_test]
     cells = train[0].astype(np.int32, copy=False), train[1].astype(np.int32, copy=False)
     # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
     for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
-        pair = _pair(train[0][i], train[1][i], names)
+        pair = pair_name(train[0][i], train[1][i], names)
         raise _PairError("train_", i, f"{pair} are a pair seen before")
     try:
         return Split(events, *test, *names)
@@ -237,7 +256,7 @@ def _as_names(argument: str, names: NDArray[Any] | None, size: int) -> NDArray[A
     return read_only(array)
 
 
-def _pair(user: int, item: int, names: Names) -> str:
+def pair_name(user: int, item: int, names: Names) -> str:
     user_name, item_name = (
         number if known is None else known[number]
         for number, known in zip((user, item), names, strict=True)
@@ -308,7 +327,9 @@ def read_split(
         raise ValueError(f"{path}, line {error.position + 1}: {error.problem}") from None
 
 
-def leave_last_out(events: Any) -> Split:
+def leave_last_out(
+    events: Any, *, repeated: Literal["refuse", "first", "last"] = "refuse"
+) -> Split:
     """Hold out each user's last event, by a rule that is complete.
 
     Of a user's events the one with the largest timestamp is held out; of several such, the one
@@ -323,6 +344,9 @@ def leave_last_out(events: Any) -> Split:
         Columns user, item and timestamp; others are ignored. Any table whose columns have names
         (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
         dates (datetime64).
+    repeated : {"refuse", "first", "last"}
+        What becomes of a pair of user and item that is there several times: it is refused, or only
+        the first of these events counts, or only the last, in the order that the rule says.
 
     Returns
     -------
@@ -332,7 +356,8 @@ def leave_last_out(events: Any) -> Split:
     Raises
     ------
     ValueError
-        If a column is missing or holds something else, or a pair of user and item is there twice.
+        If a column is missing or holds something else; or if a pair of user and item is there
+        twice, and `repeated` says nothing else.
 
     Examples
     --------
@@ -342,7 +367,11 @@ def leave_last_out(events: Any) -> Split:
     (array([0]), array([0]), array([[0., 1.], [1., 0.]]))
     >>> split.user_names[split.users], split.item_names[split.items]
     (array(['u'], dtype=object), array([30]))
+    >>> again = {"user": ["u"] * 3, "item": [30, 50, 30], "timestamp": [1, 2, 3]}
+    >>> [leave_last_out(again, repeated=rule).items for rule in ("first", "last")]
+    [array([1]), array([0])]
     """
+    as_choice("repeated", repeated, ("refuse", "first", "last"))
     columns = _columns(events)
     same_index(**columns)
     user, item = (as_ids(name, columns[name], -LARGEST, LARGEST) for name in list(columns)[:2])
@@ -356,16 +385,27 @@ def leave_last_out(events: Any) -> Split:
     items, item_names = factorize({"events['item']": item})
     if not users.size:
         raise ValueError("events is empty; give at least one event")
-    for i in _repeats(users, items)[:1]:
+    for i in _repeats(users, items)[:1] if repeated == "refuse" else ():
         raise ValueError(
-            f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair once"
+            f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair "
+            'once, for example with repeated="last"'
         )
+    once = _one_of_each(users, items, time, repeated == "last")
+    users, items, time = users[once], items[once], time[once]
     order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
     last = order[np.append(np.diff(users[order]) > 0, True)]
     last = last[np.bincount(users)[users[last]] > 1]
     kept = np.delete(np.arange(len(users)), last)
     shape, names = (len(user_names), len(item_names)), (user_names, item_names)
     return _build((users[kept], items[kept]), (users[last], items[last]), shape, names)
+
+
+def _one_of_each(
+    users: IntArray, items: IntArray, time: NDArray[Any], last: bool
+) -> NDArray[np.intp]:
+    """Return the rows of the first event of each pair, or of the last, in their order."""
+    order = np.argsort(time, kind="stable")[:: -1 if last else 1]
+    return np.sort(np.delete(order, _repeats(users[order], items[order])))
 
 
 def _columns(events: Any) -> dict[str, Any]:

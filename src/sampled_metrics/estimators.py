@@ -298,14 +298,16 @@ class MappedCutoff(Estimator):
     ========  ===========================================================
 
     The last is right in expectation where :math:`(r - 1)/(n - 1)` follows the Beta distribution
-    with parameters a and 1, whose density falls like :math:`r^{a - 1}`.
+    with parameters a and 1, whose density falls like :math:`r^{a - 1}`. With a = 1 this is the
+    uniform distribution of real numbers from 1 to n. If the whole ranks are equally likely, the
+    right cutoff is :math:`n k / (m + 1)` instead, up to one rank earlier: see `explain`.
 
     Parameters
     ----------
     mapping : {"linear", "bound", "beta"}
         How exact cutoffs follow from sampled ones.
     a : float
-        Parameter of "beta", positive; 1 is a uniform distribution of ranks.
+        Parameter of "beta", positive; 1 is a uniform distribution.
 
     Raises
     ------

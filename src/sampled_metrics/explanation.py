@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "Explanation", "explain"]
 
+MOST_SAMPLES = 100_000  # whose probabilities for some thousand ranks take seconds
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -47,6 +49,14 @@ class Difference:
         excludes 0; None if it depends on the single users, or their number is not known.
     order_known : bool
         Whether the bounds of the two exact metrics do not overlap.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    >>> found = explain(Recall(10), 0.66, other=0.64, **protocol).difference
+    >>> found.beyond_chance, found.order_known
+    (True, False)
     """
 
     other: float
@@ -79,6 +89,13 @@ class Explanation:
         What the exact metric can be if that mean is anywhere in the interval.
     difference : Difference or None
         What `value` says against another number.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Recall
+    >>> found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
+    >>> round(found.cutoff, 2), round(found.standard_error, 4), round(found.bounds.high, 3)
+    (366.93, 0.0061, 0.66)
     """
 
     metric: Metric
@@ -165,9 +182,9 @@ def explain(
     n_items : int
         Number of ranked items n, including the relevant one, at least 2.
     n_samples : int
-        Number of drawn items m, without the relevant one.
+        Number of drawn items m, without the relevant one, at most 100,000.
     n_users : int, optional
-        Number of users |D| whose values were averaged. Without it, nothing is said about chance.
+        Number of users whose values were averaged. Without it, nothing is said about chance.
     replacement : bool
         Whether one item could be drawn twice for a user.
     other : float, optional
@@ -247,8 +264,9 @@ def explain(
     n = as_integer("n_items", n_items, low=2)
     digits = as_integer("decimals", decimals, low=0)
     draw = Draw(n_samples, n_items=n, replacement=replacement)
+    if (m := draw.n_samples) > MOST_SAMPLES:
+        raise ValueError(f"n_samples is {m}; n_samples must be at most {MOST_SAMPLES} to explain")
     curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
-    m = draw.n_samples
     v = curve.as_mean("value", value)
     users = None if n_users is None else as_integer("n_users", n_users)
     z = -NormalDist().inv_cdf((1 - as_confidence("confidence", confidence)) / 2)

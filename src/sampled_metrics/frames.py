@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray
+from sampled_metrics._columns import column_names
 from sampled_metrics._flat import offsets_of, ranges
 from sampled_metrics._items import find
 from sampled_metrics._pairs import Gathered, Pairs, gather, pairs_of, refuse_twice, relevance_of
@@ -95,7 +96,7 @@ def ranks_from_scores(
     >>> ranks_from_scores({"ann": {"tea": 3, "nut": 1}}, {"ann": ["nut"]}).best
     array([2])
     """
-    columns = {"user": user, "item": item, "score": score, "relevance": relevance}
+    columns = column_names(user=user, item=item, score=score, relevance=relevance)
     if relevant is None and isinstance(scores, Mapping):
         raise ValueError(
             "relevant is missing; where scores is a dict, relevant must be a dict from user to "
@@ -118,7 +119,7 @@ def ranks_from_scores(
         left[find(listed, others[-1])[1]] = False
     for i in place[~left[place]][:1]:
         raise ValueError(
-            f"{listed.pair(i)}: this item is relevant, and in exclude; a relevant item must be a "
+            f"{listed.at(i)}: this item is relevant, and in exclude; a relevant item must be a "
             "candidate: take it out of one of them"
         )
     values = candidates.values["score"][listed.rows]
@@ -154,11 +155,11 @@ def _found(users: NDArray[Any], listed: Gathered, wanted: Gathered) -> tuple[Int
         x = int(np.searchsorted(wanted.offsets, i, side="right")) - 1
         if not listed.counts[x]:
             raise ValueError(
-                f"relevant has user {users[x]!r}, scores has not; score the candidates of this "
-                "user, or leave the user out of relevant"
+                f"relevant has user {users.tolist()[x]!r}, scores has not; score the candidates of "
+                "this user, or leave the user out of relevant"
             )
         raise ValueError(
-            f"{wanted.pair(i)}: scores has no score for this item; score it with the candidates, "
+            f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "
             "or use ranks_from_recommendations, where it counts as missed"
         )
     kept = gains[label] > 0
@@ -172,12 +173,12 @@ def _check_scores(
         return
     for i in np.flatnonzero(np.isnan(scores) & left)[:1]:
         raise ValueError(
-            f"{listed.pair(i)}: the score is missing; each candidate must have a score: leave the "
+            f"{listed.at(i)}: the score is missing; each candidate must have a score: leave the "
             "item out, or put it last with a score of -inf"
         )
     for i in place[np.isinf(scores[place])][:1]:
         raise ValueError(
-            f"{listed.pair(i)}: the score is {scores[i]}; a relevant item's must be finite"
+            f"{listed.at(i)}: the score is {scores[i]}; a relevant item's must be finite"
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray, as_choice
-from sampled_metrics._columns import is_table
+from sampled_metrics._columns import column_names, is_table
 from sampled_metrics._flat import offsets_of
 from sampled_metrics._ids import as_users
 from sampled_metrics._items import Items, brief, entry, find
@@ -126,7 +126,7 @@ def ranks_from_recommendations(
     array([2])
     """
     as_choice("absent", absent, ("refuse", "missed"))
-    columns = {"user": user, "item": item, "rank": rank, "score": score, "relevance": relevance}
+    columns = column_names(user=user, item=item, rank=rank, score=score, relevance=relevance)
     keys: Any
     if is_table(predictions) and is_table(labels):
         keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent)
@@ -182,8 +182,8 @@ def _from_tables(
     for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
         if absent == "refuse":
             raise ValueError(
-                f"labels has user {users[x]!r}, predictions has not; if this user was recommended "
-                'nothing, give absent="missed", else take the user out of labels'
+                f"labels has user {users.tolist()[x]!r}, predictions has not; if this user was "
+                'recommended nothing, give absent="missed", else take the user out of labels'
             )
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
@@ -194,13 +194,12 @@ def _by_rank(pairs: Pairs) -> IntArray:
     """Return the positions of pairs by user, then by rank."""
     rank, user = pairs.values["rank"], pairs.users.codes
     counts = np.bincount(user)
-    fits = (rank >= 1) & (rank <= counts[user])
+    fits = (rank >= 1) & (rank <= counts[user]) & (rank == np.floor(rank))
     slot = offsets_of(counts)[user] + np.where(fits, rank, 1).astype(np.int64) - 1
     number = np.arange(len(slot))
     order = np.zeros_like(number)
     order[slot] = number
-    # Two ranks that are rounded to one slot are found as one that is there twice.
-    for i in np.flatnonzero(~fits | (order[slot] != number) | (rank != np.floor(rank)))[:1]:
+    for i in np.flatnonzero(order[slot] != number if fits.all() else ~fits)[:1]:
         raise ValueError(
             f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, 2, ... without "
             f"a gap or a rank twice, here up to {counts[user[i]]}: number them anew, or drop the "
@@ -229,6 +228,8 @@ def _by_score(pairs: Pairs) -> IntArray:
 
 def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] | None, Any, Any]:
     """Return what the instances are called, and both arguments in one order of instances."""
+    if hasattr(predictions, "tocsr"):
+        raise ValueError("predictions is a sparse matrix; it must be lists, best item first")
     if hasattr(labels, "tocsr"):  # a sparse matrix; one kind of them is a mapping, too
         labels = labels.tocsr()
     both = predictions, labels
@@ -272,9 +273,10 @@ def _rows(name: str, keys: Sequence[object] | None, given: Any) -> Any:
     if isinstance(given, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array; give lists, without the masked items")
     if hasattr(given, "columns"):
+        other = "labels" if name == "predictions" else "predictions"
         raise ValueError(
             f"{name} is a table; give one list of items for each user, for example "
-            "table.groupby('user')['item'].agg(list)"
+            f"table.groupby('user')['item'].agg(list), or give {other} as a table, too"
         )
     if isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind in "iuU":
         return np.asarray(given)  # of a np.matrix, too
@@ -314,8 +316,6 @@ def _kinds(rows: Any) -> set[type]:
 
 
 def _predictions(keys: Sequence[object] | None, predictions: Any) -> Items:
-    if hasattr(predictions, "tocsr"):
-        raise ValueError("predictions is a sparse matrix; it must be lists, best item first")
     rows = _rows("predictions", keys, predictions)
     if any(issubclass(kind, Set | Mapping) for kind in _kinds(rows)):
         x = next(x for x, row in enumerate(rows) if isinstance(row, Set | Mapping))

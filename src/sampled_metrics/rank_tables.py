@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import FloatArray, IntArray, as_named, shown
 from sampled_metrics._columns import (
-    PLAIN_INTEGER,
     Table,
     as_table_path,
+    column_names,
     number,
     open_table,
     parquet_backend,
+    plain_integers,
 )
 from sampled_metrics._flat import flat_integers, offsets_of
 from sampled_metrics._pairs import by_integer
@@ -204,7 +205,7 @@ def write_ranks(
     if file.suffix == ".csv":
         if "" in names or "" in recommenders:
             raise ValueError('recommenders has the name ""; a .csv file keeps no empty name')
-        if len(names) and all(map(PLAIN_INTEGER.fullmatch, names)):
+        if names and plain_integers(names) is not None:
             raise ValueError(
                 f"recommenders has users that are strings of digits, such as {names[0]!r}, which a "
                 ".csv file does not tell from integers; write a .parquet file"
@@ -286,20 +287,20 @@ def read_ranks(
     >>> ranks.users, ranks.values, ranks.n_relevant
     (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
     """
-    options = {
-        "n_tied": n_tied,
-        "n_items": n_items,
-        "relevance": relevance,
-        "n_predicted": n_predicted,
-    }
-    required = {"user": user, "rank": rank}
-    # A column that is not there is an error if the caller has named it.
-    required |= {keyword: column for keyword, column in options.items() if column != keyword}
-    if recommender is not None:
-        options = {"recommender": recommender} | options
-        if recommender != "recommender":
-            required["recommender"] = recommender
-    opened = open_table("table", table, required, options, ids=("user", "recommender"))
+    named = column_names(
+        user=user,
+        rank=rank,
+        n_tied=n_tied,
+        n_items=n_items,
+        relevance=relevance,
+        n_predicted=n_predicted,
+        recommender="recommender" if recommender is None else recommender,
+    )
+    if recommender is None:
+        del named["recommender"]
+    # A column of another name than here is meant to be there.
+    must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
+    opened = open_table("table", table, must, named)
     if not len(opened):
         raise ValueError("table has no rows; give one row for each relevant item")
     names, codes = _recommenders(opened, table, is_named=recommender is not None)

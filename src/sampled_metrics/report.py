@@ -26,7 +26,7 @@ __all__ = ["Evaluation"]
 Column = tuple[str, str]  # a metric and an estimator, by their names
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What an evaluation found: values with intervals, for each user, for each pair.
 
@@ -212,7 +212,7 @@ class Evaluation:
                 rows[-1]["right_order"] = found.right_order()
         return pd.DataFrame(rows)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return the values with their standard errors, as a table of text."""
         return f"{self._wide().to_string()}\n{self._caption()}"
 
@@ -243,7 +243,7 @@ class Evaluation:
         """
         from sampled_metrics._plot import draw_values
 
-        return draw_values(self.table, self._caption())
+        return draw_values(self.table, f"{self._setting()}; {self.confidence:.0%} intervals")
 
     def _wide(self) -> pd.DataFrame:
         """Return one row per recommender and estimator, one column per metric, as text."""
@@ -259,12 +259,15 @@ class Evaluation:
         return wide.reindex(index=rows, columns=list(dict.fromkeys(table["metric"])), fill_value="")
 
     def _caption(self) -> str:
-        drawn = ""
-        if self.draw is not None:
-            kind = "with" if self.draw.replacement else "without"
-            drawn = f", {self.draw.n_samples} sampled items each ({kind} replacement)"
         bounds = f"; bounds at {self.confidence:.0%}" if self.bounds else ""
-        return f"{len(self.users)} users{drawn}; value ± standard error{bounds}"
+        return f"{self._setting()}; value ± standard error{bounds}"
+
+    def _setting(self) -> str:
+        users = f"{len(self.users):,} users"
+        if self.draw is None:
+            return users
+        kind = "with" if self.draw.replacement else "without"
+        return f"{users}, {self.draw.n_samples} sampled items each ({kind} replacement)"
 
     @property
     def _of_samples(self) -> bool:

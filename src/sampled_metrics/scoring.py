@@ -2,49 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from sampled_metrics._checks import IntArray, as_array, as_flag, as_integer
+from sampled_metrics._candidates import Candidates, candidates_of
+from sampled_metrics._checks import IntArray, as_flag, as_integer
+from sampled_metrics._models import Model, as_model
+from sampled_metrics.data import Split, pair_name
 from sampled_metrics.ties import TiedRanks
 
 if TYPE_CHECKING:
-    from sampled_metrics.data import Split
+    from scipy import sparse
+
+    from sampled_metrics._candidates import Pairs
 
 __all__ = ["Recommender", "exact_ranks"]
 
-MAX_SCORES = 2**27  # in memory at once, unless a block size is given
-FEW_ITEMS = 10_000  # up to so many, rows of scores are compared together, not one by one
-ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
-PIECE = 2**18  # scores that are compared together, so that they stay in the cache
+FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size is given
 
 
 class Recommender(Protocol):
     """What ranking needs of a model: one row of scores per user."""
 
-    def scores(self, users: IntArray, /) -> NDArray[Any]:
-        """Return the scores of all items, shape (len(users), n_items)."""
+    def scores(self, users: IntArray, /) -> Any:
+        """Return the scores of all items, an array of shape (len(users), n_items)."""
         ...
 
 
 def exact_ranks(
-    model: Recommender, split: Split, *, block_size: int | None = None, progress: bool = True
+    model: Recommender | Callable[[IntArray], Any] | ArrayLike | sparse.sparray | sparse.spmatrix,
+    split: Split,
+    *,
+    exclude: Pairs | None = None,
+    candidates: Pairs | None = None,
+    block_size: int | None = None,
+    progress: bool = True,
 ) -> TiedRanks:
     """Rank each held-out item among all items except the user's training items.
 
     Counts the candidates that score above the held-out item, and those that tie with it, block of
-    users by block: nothing is sorted, and only one block's scores are in memory.
+    users by block: nothing is sorted, and only one block's scores are in memory. A tensor is
+    counted on its own device, from which only counts come back.
 
     Parameters
     ----------
-    model : Recommender
-        Anything with a method ``scores(users)`` that returns an array of shape
-        (len(users), n_items). It may write every block over the last one: each block is counted
-        before the next one is asked for.
+    model : Recommender, function, or matrix of shape (n_users, n_items)
+        What scores the items for users. An object with a method ``scores(users)``, or a function
+        of users, is given an array of int64 of some users' numbers, and returns their rows of
+        scores, shape (len(users), n_items). It may write every block over the last one: each block
+        is counted before the next one is asked for. A matrix holds all rows at once.
+
+        Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
+        of any other library that follows the array API standard; or a sparse matrix of SciPy, in
+        which what is not stored is a score of 0. The rows and columns of a pandas.DataFrame are
+        found by their labels, the split's names of users and items.
     split : Split
         The training events, and the held-out item of each instance.
+    exclude : table, path, dict or sparse matrix, optional
+        Pairs of a user and an item that are no candidates either, such as validation events: a
+        table of the columns user and item, or the path of one (.parquet or .csv), or a dict from
+        user to items, in the split's names if it has names and else by number; or a sparse matrix
+        of shape (n_users, n_items) that is not 0 at these pairs.
+    candidates : table, path, dict or sparse matrix, optional
+        Pairs as in `exclude`, which are the only ones that may be candidates. The held-out items
+        must be among them; training items and what `exclude` holds are taken out of them. By
+        default all items may be candidates.
     block_size : int, optional
         Number of instances scored at once; by default 256, more for few items, and fewer where
         256 instances have more than 134 million scores.
@@ -54,15 +79,21 @@ def exact_ranks(
     Returns
     -------
     TiedRanks, one entry per held-out item
-        With ``users=split.users`` where some user has several held-out items. Each item is ranked
-        among all candidates, the user's other held-out items included.
+        Its ``users`` are the split's, by name if they have names, and its ``n_items`` counts the
+        candidates. Each item is ranked among all candidates, the user's other held-out items
+        included.
 
     Raises
     ------
     ValueError
-        If `model` has no method ``scores`` or `split` is no Split; if the scores have the wrong
-        shape, are masked, sparse or no real numbers; or if a candidate's score is NaN or the
-        held-out item's infinite. Training items may have any score.
+        If `model` is none of these, or `split` is no Split; if scores have the wrong shape, are
+        masked or no real numbers, or a frame lacks a user or an item; if a candidate's score is
+        NaN or the held-out item's infinite (other items may have any score); if `exclude` or
+        `candidates` names what the split lacks, or a held-out item is excluded or not listed.
+
+    Notes
+    -----
+    A pair that is there twice in `exclude` or `candidates` counts once.
 
     Examples
     --------
@@ -74,13 +105,28 @@ def exact_ranks(
     >>> ranks = exact_ranks(Popular(), split)
     >>> ranks.best, ranks.n_tied, ranks.n_items
     (array([2, 1]), array([1, 0]), array([3, 3]))
+    >>> exact_ranks(Popular(), split, exclude={0: [1]}).best
+    array([1, 1])
+    >>> exact_ranks(Popular(), split, candidates={0: [2, 3], 1: [0, 1, 2]}).n_items
+    array([2, 2])
+
+    A library may count items from 1, and hold the scores of a padding item in column 0:
+
+    >>> scores = np.array([[0, 3.0, 9.0, 2.0, 2.0], [0, 3.0, 9.0, 2.0, 2.0]])
+    >>> exact_ranks(scores[:, 1:], split).best
+    array([2, 1])
     """
     from tqdm import tqdm
 
-    _check_arguments(model, split)
+    if not isinstance(split, Split):
+        raise ValueError(
+            f"split is of type {type(split).__name__}; it must be a Split, for example from "
+            "Split.from_pairs(train_users, train_items, test_users, test_items)"
+        )
+    scores, rule = as_model(model, split), candidates_of(split, exclude, candidates)
     if block_size is None:
-        n_items = max(1, split.n_items)
-        block_size = max(1, min(max(256, 4 * PIECE // n_items), MAX_SCORES // n_items))
+        at_least, at_most = max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items
+        block_size = max(1, min(at_least, at_most))
     block_size = as_integer("block_size", block_size)
     by_user = np.argsort(split.users, kind="stable")  # a user's instances share a row of scores
     above = np.empty(len(by_user), dtype=np.int64)
@@ -89,111 +135,25 @@ def exact_ranks(
     with tqdm(total=len(by_user), desc="ranking", delay=2, disable=silent) as bar:
         for start in range(0, len(by_user), block_size):
             block = by_user[start : start + block_size]
-            above[block], tied[block] = _count(model, split, split.users[block], split.items[block])
+            above[block], tied[block] = _count(scores, split, rule, block)
             bar.update(len(block))
-    several = (np.diff(split.users[by_user]) == 0).any()
-    users = split.users if several else None
-    return TiedRanks(best=above + 1, n_tied=tied, n_items=split.n_candidates, users=users)
-
-
-def _check_arguments(model: object, split: object) -> None:
-    from sampled_metrics.data import Split
-
-    if not isinstance(split, Split):
-        raise ValueError(
-            f"split is of type {type(split).__name__}; it must be a Split, for example from "
-            "Split.from_pairs(train_users, train_items, test_users, test_items)"
-        )
-    if isinstance(model, type):
-        raise ValueError(f"model is the class {model.__name__}; give an object of this class")
-    if not callable(getattr(model, "scores", None)):
-        call = "model" if callable(model) else "lambda users: np.asarray(model)[users]"
-        raise ValueError(
-            f"model is of type {type(model).__name__}; it must be an object with a method "
-            "scores(users) that returns one row of scores per user, such as "
-            f"types.SimpleNamespace(scores={call})"
-        )
+    users = split.users if split.user_names is None else split.user_names[split.users]
+    return TiedRanks(above + 1, tied, rule.sizes(split.users), users)
 
 
 def _count(
-    model: Recommender, split: Split, users: IntArray, items: IntArray
+    model: Model, split: Split, rule: Candidates, instances: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Count the candidates above and level with each user's item."""
-    distinct, row_of = np.unique(users, return_inverse=True)
-    scores = _scores(model, distinct, split.n_items)
-    # From the same array as the scores it is compared with: another product may round otherwise.
-    target = scores[row_of, items]
-    above, below = _above_and_below(scores, row_of, target)
-    # Training items are no candidates: take them out of both counts.
-    seen = split.train[users]
-    n_seen = np.diff(seen.indptr)
-    seen_scores = scores.ravel().take(np.repeat(row_of * split.n_items, n_seen) + seen.indices)
-    limit = np.repeat(target, n_seen)
-    above -= np.diff(_running_count(seen_scores > limit)[seen.indptr])
-    below -= np.diff(_running_count(seen_scores < limit)[seen.indptr])
-    tied = split.n_items - n_seen - 1 - above - below
-    # NaN is neither above nor below. Counting both, not what is equal, makes it look like a tie,
-    # so that only rows with ties need a closer look.
-    for i in np.flatnonzero((tied > 0) | ~np.isfinite(target)).tolist():
-        row = scores[row_of[i]]
-        if np.isfinite(target[i]) and not np.isnan(row.max()):
-            continue
-        bad = np.isnan(row)
-        bad[seen.indices[seen.indptr[i] : seen.indptr[i + 1]]] = False
-        bad[items[i]] = not np.isfinite(target[i])
-        if bad.any():
-            item = int(np.argmax(bad))
-            raise ValueError(
-                f"model.scores(users) is {row[item]} for user {users[i]} and item {item}; "
-                "a candidate's score must not be NaN, the held-out item's must be finite"
-            )
+    """Count the candidates above and level with the held-out item of each instance."""
+    users, items = split.users[instances], split.items[instances]
+    block = model.block(users, items, rule.lists[users], rule.only)
+    above, tied = block.above_and_tied()
+    if (bad := block.first_bad(tied)) is not None:
+        x, item = bad
+        score = float(block.scores[int(block.rows[x]), item])
+        pair = pair_name(users[x], item, (split.user_names, split.item_names))
+        raise ValueError(
+            f"{model.name} is {score} for {pair}; "
+            "a candidate's score must not be NaN, the held-out item's must be finite"
+        )
     return above, tied
-
-
-def _scores(model: Recommender, users: IntArray, n_items: int) -> NDArray[Any]:
-    given = model.scores(users)
-    masked = isinstance(given, np.ma.MaskedArray)
-    if masked or hasattr(given, "tocsr") or hasattr(given, "columns"):
-        raise ValueError(
-            f"model.scores(users) is of type {type(given).__name__}; it must be a plain array, in "
-            "which column i is item i: use filled(-np.inf), toarray() or to_numpy()"
-        )
-    scores = np.ascontiguousarray(as_array("model.scores(users)", given))
-    if scores.shape != (len(users), n_items) or scores.dtype.kind not in "fiub":
-        raise ValueError(
-            f"model.scores(users) has shape {scores.shape} and dtype {scores.dtype} for "
-            f"{len(users)} users; it must be real numbers of shape ({len(users)}, {n_items})"
-        )
-    return scores
-
-
-def _above_and_below(
-    scores: NDArray[Any], row_of: IntArray, target: NDArray[Any]
-) -> tuple[IntArray, IntArray]:
-    """Count the scores above and below each target in its row of scores."""
-    above = np.empty(len(target), dtype=np.int64)
-    below = np.empty_like(above)
-    n_items = scores.shape[1]
-    step = PIECE // n_items if n_items <= FEW_ITEMS else 1
-    for start in range(0, len(target), step):
-        piece = slice(start, start + step)
-        place = row_of[piece]  # ascending, without gaps
-        rows = scores[place[0] : place[-1] + 1]
-        if len(rows) < len(place):
-            rows = scores[place]
-        limit = target[piece, None]
-        above[piece] = _count_each(rows > limit)
-        below[piece] = _count_each(rows < limit)  # finds the scores in the cache
-    return above, below
-
-
-def _running_count(flags: NDArray[np.bool_]) -> IntArray:
-    return np.concatenate([[0], np.cumsum(flags)])
-
-
-def _count_each(table: NDArray[np.bool_]) -> IntArray | int:
-    """Count the True in each row; np.count_nonzero is slow along an axis."""
-    if len(table) == 1:
-        return int(np.count_nonzero(table))
-    counts: IntArray = ONES[np.packbits(table, axis=1)].sum(axis=1, dtype=np.int64)
-    return counts

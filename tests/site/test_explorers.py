@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from sampled_metrics import (
     AUC,
@@ -15,12 +14,12 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
-    MappedCutoff,
     Precision,
     RankEstimate,
     Recall,
     ReciprocalRank,
     Uncorrected,
+    explain,
     ranks_from_recommendations,
 )
 
@@ -148,36 +147,70 @@ def test_corrections(javascript, name):
             np.testing.assert_allclose(errors, theirs, rtol=1e-8, atol=1e-7)
 
 
-def test_exact_cutoff_for_a_sampled_one(javascript):
-    rng = np.random.default_rng(4)
-    cases = [(int(rng.integers(1, m + 2)), n, m) for _, n, m, _ in draws(rng, 50)]
-    theirs = [MappedCutoff().cutoffs(draw_of(n, m))[k - 1] for k, n, m in cases]
-    np.testing.assert_allclose(javascript("M.mappedCutoff(a, b, c)", cases), theirs, rtol=1e-9)
+PUBLISHED = {
+    "HR@k": ("recall({})", Recall),
+    "NDCG@k": ("ndcg({})", NDCG),
+    "MRR@k": ("reciprocalRank({})", ReciprocalRank),
+    "NDCG": ("ndcg()", lambda k: NDCG()),
+    "MRR": ("reciprocalRank()", lambda k: ReciprocalRank()),
+    "AUC": ("auc()", lambda k: AUC()),
+}
 
 
-def test_range_of_the_hit_rate_is_that_of_linear_programs(javascript):
-    rng = np.random.default_rng(5)
-    cases, programs = [], []
-    for _, n, m, replacement in draws(rng, 120, most_items=60, most_samples=40):
-        k, cutoff = int(rng.integers(1, m + 2)), int(rng.integers(1, n + 1))
-        value = float(rng.choice([0, 1, rng.random()]))
-        cases.append((value, k, cutoff, n, m, replacement))
-        ranks = np.arange(1, n + 1)
-        hit = draw_of(n, m, replacement).pmf(ranks)[:, :k].sum(axis=1)
-        if ((np.minimum(hit, 1 - hit) < 1e-4) & (hit * (1 - hit) != 0)).any():
-            value = 0.2 + 0.6 * value  # where 0 and 1 are too near to others for the solver
-            cases[-1] = (value, *cases[-1][1:])
-        top = Recall(k=cutoff)(ranks)
-        same = {"A_eq": [np.ones(n), hit], "b_eq": [1, value]}
-        programs.append([linprog(sign * top, **same) for sign in (1, -1)])
-    ranges = javascript("M.hitRateRange(a, b, c, d, e, f)", cases)
-    possible = [low.status == 0 for low, _ in programs]
-    assert {low.status for low, _ in programs} == {0, 2}  # solved, or no such distribution
-    assert [found is not None for found in ranges] == possible
-    assert sum(possible) > 60
-    for case, found, (low, high) in zip(cases, ranges, programs, strict=True):
-        if found:
-            np.testing.assert_allclose(found, [low.fun, -high.fun], atol=1e-6, err_msg=str(case))
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_what_a_published_number_can_mean(javascript, name):
+    call, kind = PUBLISHED[name]
+    rng, k = np.random.default_rng(5), 7
+    metric, seen = kind(k), f"M.{call.format(k)}"
+    found = f"(({{outline, ...rest}}) => rest)(M.explain({seen}, b, c, d)(a, e, {seen}, f))"
+    cases = []
+    for _, n, m, replacement in draws(rng, 60, most_items=10**7):
+        values = metric(np.arange(1, m + 2), m + 1)
+        share = rng.choice([0, 1, rng.random(), rng.random() ** 0.1, rng.random() ** 10])
+        value = float(values.min() + share * (values.max() - values.min()))
+        cases.append((value, n, m, replacement, int(rng.integers(1, 10**5)), metric.k or n))
+    keys = {
+        "bounds": "bounds",
+        "interval": "interval",
+        "boundsWithError": "bounds_with_error",
+        "standardError": "standard_error",
+    }
+    for case, ours in zip(cases, javascript(found, cases), strict=True):
+        value, n, m, replacement, users, _ = case
+        theirs = explain(
+            metric, value, n_items=n, n_samples=m, replacement=replacement, n_users=users
+        )
+        for key, attribute in keys.items():
+            np.testing.assert_allclose(
+                ours[key], getattr(theirs, attribute), rtol=1e-9, atol=1e-12, err_msg=str(case)
+            )
+
+
+def test_what_a_published_number_can_mean_at_another_cutoff(javascript):
+    rng, cases = np.random.default_rng(4), []
+    for _, n, m, replacement in draws(rng, 60):
+        cases.append((float(rng.random()), n, m, replacement, 100, int(rng.integers(1, n + 1))))
+    found = javascript(
+        "[M.explain(M.recall(2), b, c, d)(a, e, M.recall(f), f)?.bounds,"
+        " M.resembledCutoff(2, b, c)]",
+        cases,
+    )
+    for (value, n, m, replacement, users, cutoff), (bounds, alike) in zip(
+        cases, found, strict=True
+    ):
+        protocol = {"n_items": n, "n_samples": m, "replacement": replacement, "n_users": users}
+        if m == 1:  # every sample is a hit
+            assert bounds is None
+            continue
+        theirs = explain(Recall(2), value, **protocol, exact_metric=Recall(cutoff))
+        np.testing.assert_allclose(bounds, theirs.bounds, rtol=1e-9, atol=1e-12)
+        assert alike == pytest.approx(theirs.cutoff, rel=1e-12)
+
+
+def test_no_number_where_no_ranks_have_it(javascript):
+    cases = [(0.9998, 5), (0.99996, 5), (1.00004, 5), (1.0001, 5), (0.3, 5), (-0.0001, 4), (0, 4)]
+    found = javascript("!!M.explain(M.recall(b), 100, 4, true)(a, 9)", cases)
+    assert found == [False, True, True, False, False, False, True]
 
 
 def dialects(k):
@@ -361,24 +394,50 @@ def test_corrections_by_keyboard(start):
 
 def test_reviewers_calculator_by_keyboard(start):
     tab = start("reviewer")
-    assert "more like" not in tab.explorer.inner_text()
-    assert "exact HR@368" in tab.explorer.inner_text()
-    assert "exact HR@10 can be anything from 0.000 to 0.660" in tab.explorer.inner_text()
-    enter(tab, value=0.4, k=5, n=1000, m=50)
+    usual = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
+    shown = tab.explorer.inner_text()
+    assert "The top 10 of 101 resembles the top 367 of all 3,706." in shown
+    for sentence in str(usual).split("\n"):
+        if sentence.startswith("Chance aside"):
+            assert sentence.replace("Recall", "HR") in shown
+    assert f"standard error is {fixed(usual.standard_error, 4)[0]}:" in shown
+    assert "exact HR@10 can be anything from 0.000 to 0.672." in shown
+    enter(tab, value=0.4, k=5, n=1000, m=50, users=300)
     settle(tab)
-    ranks = np.arange(1, 1001)
-    hit = draw_of(1000, 50).pmf(ranks)[:, :5].sum(axis=1)
-    alike = round(MappedCutoff().cutoffs(draw_of(1000, 50))[4])
-    for cutoff, *ends in table(tab)[1:]:
-        top = Recall(k=int(cutoff.replace(",", "")))(ranks)
-        same = {"A_eq": [np.ones(1000), hit], "b_eq": [1, 0.4]}
-        theirs = [linprog(top, **same).fun, -linprog(-top, **same).fun]
-        np.testing.assert_allclose(np.array(ends, dtype=float), theirs, atol=0.0006)
-    shown = [row[0] for row in table(tab)[1:]]
-    assert str(alike) in shown
-    assert "5" in shown
-    assert f"is an exact HR@{alike} if all ranks are equally likely." in tab.explorer.inner_text()
-    assert "itself random" in tab.explorer.inner_text()
+    protocol = {"n_items": 1000, "n_samples": 50, "n_users": 300}
+    alike = round(explain(Recall(5), 0.4, **protocol).cutoff)
+    assert f"resembles the top {alike} of all 1,000." in tab.explorer.inner_text()
+    assert [row[0] for row in table(tab)[1:]] == [
+        f"HR@{c}" for c in ("1", "5", "10", str(alike), "100", "1,000")
+    ]
+    for name, *ends in table(tab)[1:]:
+        cutoff = int(name.removeprefix("HR@").replace(",", ""))
+        theirs = explain(Recall(5), 0.4, **protocol, exact_metric=Recall(cutoff))
+        assert ends == fixed([*theirs.bounds, *theirs.bounds_with_error])
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_reviewers_calculator_of_every_metric(start, name):
+    tab = start("reviewer")
+    tab.explorer.locator("[name=metric]").select_option(name)
+    tab.explorer.locator("[name=replacement]").uncheck()
+    settle(tab)
+    metric = PUBLISHED[name][1](10)
+    protocol = {"n_items": 3706, "n_samples": 100, "replacement": False, "n_users": 6040}
+    shown = tab.explorer.inner_text()
+    own = explain(metric, 0.66, **protocol)
+    for bounds in (own.bounds, own.bounds_with_error):
+        low, high = fixed(bounds)
+        can_be = f"is {low}" if low == high else f"can be anything from {low} to {high}"
+        assert f"xact {name.replace('@k', '@10')} {can_be}." in shown
+    assert fixed(own.standard_error, 4)[0] in shown
+    assert ("is at most" in shown) == (name != "HR@k")
+    assert tab.explorer.locator("[name=k]").is_disabled() == ("@" not in name)
+    for row, *ends in table(tab)[1:]:
+        cutoff = int(row.split("@")[1].replace(",", "")) if "@" in row else None
+        exact = PUBLISHED[name][1](cutoff)
+        theirs = explain(metric, 0.66, **protocol, exact_metric=exact)
+        assert ends == fixed([*theirs.bounds, *theirs.bounds_with_error])
 
 
 def test_five_users_by_keyboard(start):
@@ -433,7 +492,7 @@ BAD = [
     ("weight", "n", "", "A whole number from 2 to 100000, please."),
     ("correction", "gamma", "2", "A number from 0.001 to 1, please."),
     ("reviewer", "value", "1.2", "A number from 0 to 1, please."),
-    ("reviewer", "k", "102", "No ranks have so low a sampled hit rate."),
+    ("reviewer", "k", "102", "No ranks have such a sampled HR@102."),
     ("five-users", "predictions1", "1, 2, 1", "Item 1 stands here twice."),
     ("five-users", "predictions1", "1, 2, 01", "Item 1 stands here twice."),
     ("five-users", "labels0", "1, two", "“two” is no item number."),
@@ -561,4 +620,4 @@ def test_only_pages_with_an_explorer_load_it(html):
 
 
 def test_explorers_are_small(html):
-    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 30_000
+    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 35_000

@@ -1,0 +1,215 @@
+"""Tables in a database engine: opened from what the caller gave, checked, and made to fail."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sampled_metrics._checks import shown
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+KEY = ["user", "item"]
+MESSAGE = re.compile(r"refused: (.*?) \(end\)", re.DOTALL)
+KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
+
+
+def opened(**tables: Any) -> dict[str, nw.LazyFrame[Any]]:
+    """Return the tables that are not None, all in the engine of the first one.
+
+    Files and tables in memory are handed to that engine, which is DuckDB where the first is one of
+    them; it then runs in DuckDB's default connection.
+    """
+    try:
+        import duckdb
+        import narwhals.stable.v2 as nw
+        import pyarrow as pa  # noqa: F401  what DuckDB and Spark hand over
+    except ImportError as error:
+        raise ImportError('tables need: pip install "sampled-metrics[tables]"') from error
+    made: dict[str, nw.LazyFrame[Any]] = {}
+    leader: nw.LazyFrame[Any] = nw.from_native(duckdb.sql("SELECT 1 AS one"))
+    for name, table in tables.items():
+        if table is None:
+            continue
+        if isinstance(table, str | os.PathLike):
+            made[name] = _from_path(name, os.fspath(table), leader)
+        else:
+            try:
+                frame = nw.from_native(table)
+            except TypeError as error:
+                raise ValueError(f"{name} is {shown(table)}; {name} must be {KINDS}") from error
+            if isinstance(frame, nw.DataFrame):
+                frame = from_memory(name, frame.to_arrow(), leader)
+            made[name] = frame
+        leader = next(iter(made.values()))
+        _check_engine(name, made)
+    return made
+
+
+def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
+    first = next(iter(made))
+    kinds = [made[each].implementation for each in (first, name)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"{first} is in {kinds[0].name}, {name} in {kinds[1].name}; give both from one engine"
+        )
+    if kinds[0].is_pyspark():
+        session = made[name].to_native().sparkSession
+        if session.conf.get("spark.sql.ansi.enabled") != "true":  # failed casts would be nulls
+            raise ValueError(
+                f"{name} is from a Spark session without spark.sql.ansi.enabled, which hides "
+                "errors; set it to true"
+            )
+
+
+def _from_path(name: str, path: str, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Let the engine of a table read a file."""
+    import duckdb
+    import narwhals.stable.v2 as nw
+
+    native: Any = leader.to_native()
+    if leader.implementation.is_duckdb():
+        quoted = path.replace("'", "''")
+        try:
+            found = native.query("leader", f"FROM '{quoted}'")
+        except duckdb.Error as error:
+            why = str(error).partition("\n")[0]
+            raise ValueError(f"{name} is {shown(path)}, which DuckDB cannot read: {why}") from error
+    elif leader.implementation.is_pyspark():
+        reader = native.sparkSession.read
+        is_csv = ".csv" in path
+        found = reader.csv(path, header=True, inferSchema=True) if is_csv else reader.parquet(path)
+    else:
+        raise ValueError(f"{name} is {shown(path)}; open it in the engine of the first table")
+    opened: nw.LazyFrame[Any] = nw.from_native(found)
+    return opened
+
+
+def from_memory(name: str, arrow: pa.Table, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Hand a table in memory to the engine of another table."""
+    import narwhals.stable.v2 as nw
+
+    native, engine = leader.to_native(), leader.implementation
+    handed: Any
+    if engine.is_duckdb():
+        handed = native.query("leader", "FROM arrow")  # DuckDB finds the argument by its name
+    elif engine.is_pyspark():
+        handed = native.sparkSession.createDataFrame(arrow)
+    elif engine.is_ibis():
+        import ibis
+
+        handed = ibis.memtable(arrow)
+    elif engine.is_polars():
+        handed = nw.from_native(arrow, eager_only=True).lazy("polars").to_native()
+    else:
+        raise ValueError(f"{name} is in memory; give it from the engine of the first table")
+    frame: nw.LazyFrame[Any] = nw.from_native(handed)
+    return frame
+
+
+def rank_table(ranks: Any) -> tuple[nw.LazyFrame[Any], list[str]]:
+    """Open a rank table, and return it with the names of its columns."""
+    frame = opened(ranks=ranks)["ranks"]
+    names = frame.collect_schema().names()
+    if missing := [name for name in ("user", "rank") if name not in names]:
+        raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
+    return frame, names
+
+
+def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
+    """Select columns, which get the names of their keywords."""
+    import narwhals.stable.v2 as nw
+
+    there = frame.collect_schema().names()
+    for keyword, column in named.items():
+        if not isinstance(column, str):
+            raise ValueError(f"{keyword} is {shown(column)}; {keyword} must be a column's name")
+        if column not in there:
+            raise ValueError(
+                f"{name} has no column {column!r}, only {shown(there)}; name it with {keyword}="
+            )
+    return frame.select(**{keyword: nw.col(column) for keyword, column in named.items()})
+
+
+def with_ids_of(
+    other: nw.LazyFrame[Any], other_name: str, rows: nw.LazyFrame[Any], name: str
+) -> nw.LazyFrame[Any]:
+    """Return rows with ids of the type of another table's, unless these are different in kind."""
+    import narwhals.stable.v2 as nw
+
+    wanted, kinds = other.collect_schema(), rows.collect_schema()
+    for column in KEY:
+        a, b = wanted[column], kinds[column]
+        if a != b and not (a.is_integer() and b.is_integer()):
+            raise ValueError(
+                f"{column} is of type {b} in {name} and of type {a} in {other_name}; "
+                "make both integers or both strings"
+            )
+    return rows.with_columns(nw.col(column).cast(wanted[column]) for column in KEY)
+
+
+def count(condition: nw.Expr) -> nw.Expr:
+    """Count rows; a condition that is missing is not fulfilled."""
+    import narwhals.stable.v2 as nw
+
+    return condition.cast(nw.Int32).sum()  # in DuckDB faster than to count
+
+
+def repeated(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the pairs of user and item that are there more than once."""
+    import narwhals.stable.v2 as nw
+
+    return rows.group_by(*KEY).agg(n=nw.len()).filter(nw.col("n") > 1)
+
+
+def problem(rows: nw.LazyFrame[Any], message: str) -> nw.LazyFrame[Any]:
+    """Return the users of rows that must not be there, with a message that names the row."""
+    return rows.select("user", problem=_said(message))
+
+
+def _said(message: str) -> nw.Expr:
+    import narwhals.stable.v2 as nw
+
+    user, item = (nw.col(name).cast(nw.String).fill_null("(missing)") for name in KEY)
+    ids = nw.lit("refused: user "), user, nw.lit(", item "), item
+    return nw.concat_str(*ids, nw.lit(f": {message} (end)"))
+
+
+def checked(
+    rows: nw.LazyFrame[Any],
+    numbers: list[str],
+    own: Sequence[tuple[nw.Expr, str]],
+    problems: Sequence[nw.LazyFrame[Any]],
+) -> nw.LazyFrame[Any]:
+    """Return rows whose numbers cannot be computed where there is a problem.
+
+    The one way to fail that all engines know is a cast that cannot be made. Their errors quote the
+    text that is no number, which is the message. Problems are conditions on the rows, and tables of
+    the users that have one.
+    """
+    import narwhals.stable.v2 as nw
+
+    first = nw.concat(list(problems)).group_by("user").agg(nw.col("problem").min())
+    text = nw.col("problem").fill_null("0")
+    lost = (nw.col("user").is_null() | nw.col("item").is_null(), "fill in the missing id")
+    for bad, message in (*own, lost):  # the last is said first
+        text = nw.when(bad).then(_said(message)).otherwise(text)
+    fine = text.cast(nw.Int64) == 0
+    joined = rows.join(first, on="user", how="left")
+    return joined.with_columns(
+        nw.when(fine).then(nw.col(name).cast(nw.Int64)).alias(name) for name in numbers
+    )
+
+
+def collected(frame: nw.LazyFrame[Any]) -> Any:
+    """Run a table in its engine and return it as arrow, or say what is wrong with its rows."""
+    try:
+        return frame.collect("pyarrow").to_native()
+    except Exception as error:  # each engine has its own
+        if found := MESSAGE.search(str(error)):
+            raise ValueError(found[1]) from error
+        raise

@@ -1,0 +1,303 @@
+"""Ranks survive being a table and a file; tables made by hand mean what they say."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sampled_metrics import Ranks, TiedRanks, rank_table, ranks_from_scores, read_ranks, write_ranks
+from tables import FORMS, shuffled
+
+FIELDS = {
+    Ranks: "values offsets n_relevant n_predicted gains ideal_gains n_items users".split(),
+    TiedRanks: "best n_tied n_items users gains".split(),
+}
+
+
+def assert_same(got, want):
+    assert type(got) is type(want)
+    for name in FIELDS[type(want)]:
+        one, other = getattr(got, name), getattr(want, name)
+        if other is None:
+            assert one is None, name
+        else:
+            np.testing.assert_array_equal(one, other, err_msg=name)
+            assert one.dtype == other.dtype, name
+
+
+def assert_same_named(got, want):
+    assert list(got) == list(want)
+    for name in want:
+        assert_same(got[name], want[name])
+
+
+gains = st.floats(min_value=1e-300, max_value=1e300)
+# What a file of text cannot keep apart from other things is left out, and tested below.
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
+
+
+def user_names(size):
+    numbers = st.integers(-(2**63), 2**63 - 1)
+    return st.one_of(
+        st.lists(ids, min_size=size, max_size=size, unique=True) for ids in (numbers, texts)
+    )
+
+
+@st.composite
+def lists(draw):
+    """A Ranks in which every user has a relevant item, some of them without a rank."""
+    rows = draw(st.lists(st.sets(st.integers(1, 60), max_size=4), min_size=1, max_size=4))
+    more = [draw(st.integers(0 if row else 1, 3)) for row in rows]
+    counts = [len(row) + extra for row, extra in zip(rows, more, strict=True)]
+    degrees, ideal = None, None
+    if draw(st.booleans()):
+        every = [draw(st.lists(gains, min_size=n, max_size=n)) for n in counts]
+        degrees = [g for row, found in zip(every, rows, strict=True) for g in row[: len(found)]]
+        ideal = [g for row in every for g in sorted(row, reverse=True)]
+    optional = {
+        name: draw(
+            st.none() | st.lists(st.integers(60, 99), min_size=len(rows), max_size=len(rows))
+        )
+        for name in ("n_items", "n_predicted")
+    }
+    return Ranks(
+        [rank for row in rows for rank in sorted(row)],
+        np.cumsum([0, *map(len, rows)]),
+        counts,
+        gains=degrees,
+        ideal_gains=ideal,
+        users=np.array(draw(user_names(len(rows))), dtype=None),
+        **optional,
+    )
+
+
+@st.composite
+def tied(draw):
+    """A TiedRanks of several users, whose entries are mixed."""
+    scores = draw(
+        st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=4)
+    )
+    table = pd.DataFrame(
+        [(x, i, s) for x, row in enumerate(scores) for i, s in enumerate(row)],
+        columns=["user", "item", "score"],
+    )
+    table["relevance"] = draw(
+        st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=len(table), max_size=len(table))
+    )
+    table.loc[0, "relevance"] = 1.0
+    ranks = ranks_from_scores(table)
+    ranks = ranks[np.array(draw(st.permutations(range(len(ranks)))))]
+    names = np.array(draw(user_names(len(scores))))
+    return TiedRanks(ranks.best, ranks.n_tied, ranks.n_items, names[ranks.users], ranks.gains)
+
+
+def kind(ranks):
+    return ranks.users.dtype.kind
+
+
+several = st.lists(lists() | tied(), min_size=1, max_size=3).filter(
+    lambda each: len(set(map(kind, each))) == 1
+)
+
+
+@given(several)
+def test_a_table_is_read_as_what_it_was_made_of(each):
+    want = {f"recommender {i}": ranks for i, ranks in enumerate(each)}
+    assert_same_named(read_ranks(rank_table(want)), want)
+
+
+@settings(max_examples=50)
+@given(each=several)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", " by polars.parquet"])
+def test_files_are_read_as_they_were_written(tmp_path_factory, each, suffix):
+    want = {f"recommender {i}": ranks for i, ranks in enumerate(each)}
+    path = tmp_path_factory.getbasetemp() / f"ranks{suffix}"
+    digits = all(re.fullmatch(r"0|-?[1-9][0-9]*", str(n)) for r in each for n in r.users.tolist())
+    with pytest.MonkeyPatch.context() as patch:
+        if "polars" in suffix:
+            find = "sampled_metrics._columns.find_spec"
+            patch.setattr(find, lambda name: name == "polars" or None)
+        if suffix == ".csv" and digits and kind(each[0]) == "O":
+            with pytest.raises(ValueError, match=r"strings of digits.*write a .parquet file"):
+                write_ranks(want, path)
+        else:
+            write_ranks(want, path)
+            assert_same_named(read_ranks(path), want)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_order_of_the_rows_does_not_matter(form):
+    """Only users, and the entries of a TiedRanks, come in the order of the rows."""
+    ranks = Ranks.from_lists([[4, 2], [9], [1, 3, 8]], n_items=[9, 10, 11], users=list("bca"))
+    want = {"A": ranks, "B": ranks[:2]}
+    table = shuffled(rank_table(want).assign(item=7, group="x"))
+    read = read_ranks(FORMS[form](table))
+    assert set(read) == set(want)
+    for name, one in want.items():
+        at = [read[name].users.tolist().index(user) for user in one.users]
+        assert_same(read[name][at], one)
+
+
+def test_columns():
+    """Counts are nullable integers; a column is there if some recommender has it."""
+    one = Ranks([3], [0, 1, 1], [2, 0], [5, 5], [2.0], [2.0, 1.0], users=["ann", "bob"])
+    other = TiedRanks([1, 2], [0, 3], 9, users=["bob", "ann"])
+    table = rank_table({"one": one, "other": other})
+    assert table.astype(object).where(table.notna(), None).to_dict("list") == {
+        "recommender": ["one", "one", "other", "other"],
+        "user": ["ann", "ann", "bob", "ann"],
+        "rank": [3, None, 1, 2],
+        "n_tied": [None, None, 0, 3],
+        "n_items": [None, None, 9, 9],
+        "relevance": [2.0, 1.0, None, None],
+        "n_predicted": [5, 5, None, None],
+    }
+    assert set(table.dtypes[["rank", "n_tied", "n_items", "n_predicted"]]) == {pd.Int64Dtype()}
+    assert list(rank_table({"one": [3, 1]})) == ["recommender", "user", "rank"]
+
+
+def test_users_without_names_are_numbered():
+    """A user without relevant items has a number, but no row."""
+    ranks = Ranks.from_lists([[5, 3], [], [1]])
+    assert rank_table({"a": ranks})["user"].tolist() == [0, 0, 2]
+    assert_same_named(
+        read_ranks(rank_table({"a": ranks, "b": np.array([7, 7, 1]), "c": TiedRanks([2], 1, 4)})),
+        {
+            "a": Ranks.from_lists([[5, 3], [1]], users=[0, 2]),
+            "b": Ranks.from_lists([[7], [7], [1]], users=[0, 1, 2]),
+            "c": TiedRanks([2], 1, 4, users=[0]),
+        },
+    )
+
+
+def test_tables_made_by_hand(tmp_path):
+    table = {"user": ["ann", "bob", "ann"], "rank": [5, np.nan, 3]}
+    want = Ranks([3, 5], [0, 2, 2], [2, 1], users=["ann", "bob"])
+    assert_same_named(read_ranks(pd.DataFrame(table)), {"ranks": want})
+    path = tmp_path / "mine.csv"
+    path.write_text("user,rank,item\nann,5,x\nbob,,y\nann,3,z\n")
+    assert_same_named(read_ranks(path), {"mine": want})
+    other = pd.DataFrame({"who": table["user"], "place": table["rank"], "model": [1, 2, 1]})
+    names = {"user": "who", "rank": "place"}
+    assert_same_named(read_ranks(other, recommender=None, **names), {"ranks": want})
+    by_model = read_ranks(other, recommender="model", **names)
+    assert_same_named(by_model, {"1": want[:1], "2": want[1:]})
+    # An item of relevance 0 is not relevant, and a TiedRanks says how many tie, if none.
+    graded = pd.DataFrame(table | {"relevance": [0, 2, 3]})
+    assert_same(
+        read_ranks(graded)["ranks"],
+        Ranks([3], [0, 0, 1], [1, 1], None, [3], [2, 3], None, ["bob", "ann"]),
+    )
+    ties = pd.DataFrame({"user": [1, 2], "rank": [2, 1], "n_tied": [0, 0], "n_items": [5, 5]})
+    assert_same(read_ranks(ties)["ranks"], TiedRanks([2, 1], 0, 5, users=[1, 2]))
+    assert_same(
+        read_ranks(ties.drop(columns="n_tied"))["ranks"],
+        Ranks.from_lists([[2], [1]], n_items=5, users=[1, 2]),
+    )
+
+
+class HasColumns:
+    columns = ("user", "rank")
+
+
+def made(**columns):
+    return pd.DataFrame({"user": list("aba"), "rank": [1, 4, 2]} | columns)
+
+
+TABLES = {
+    "table has no column 'user', only 'uid', 'rank'; say which column it is": (
+        lambda: made().rename(columns={"user": "uid"})
+    ),
+    "table has no column 'recommender', but 'model'; if that holds the recommenders, give "
+    "recommender='model', and if all rows are of one recommender, recommender=None": (
+        lambda: made(model=["x", "y", "x"])
+    ),
+    "table has no rows": lambda: made()[:0],
+    "table, row 1: 'user' is missing": lambda: made(user=["a", None, "a"]),
+    "table, row 2, user 'a': the rank is 0; it must be a whole number of at least 1": (
+        lambda: made(rank=[1, 4, 0])
+    ),
+    "table, row 2, user 'a': the rank is 1.5; it must be a whole": lambda: made(rank=[1, 4, 1.5]),
+    "table, row 1: 'rank' is 'x'; it must be a number": lambda: made(rank=[1, "x", 1]),
+    "table, row 2, user 'a': the rank is 1; another item of this user": lambda: made(
+        rank=[1, 4, 1]
+    ),
+    "table, row 1, user 'b': the rank is 4; it must be at most n_items": lambda: made(n_items=3),
+    "table, row 1, user 'b': the rank is 4; it must be at most n_pre": lambda: made(n_predicted=3),
+    "table, row 2, user 'a': the n_items is 9; it must be the same": lambda: made(
+        n_items=[8, 8, 9]
+    ),
+    "table, row 0, user 'a': the n_items is missing; give it in all rows": (
+        lambda: made(n_items=[None, 8, 8])
+    ),
+    "table, row 1, user 'b': the n_tied is missing; give it in all": (
+        lambda: made(n_items=9, n_tied=[0, None, 1])
+    ),
+    "table, recommender 'ranks': there is n_tied, but no n_items": lambda: made(n_tied=1),
+    "table, row 1, user 'b': the rank is missing; a row with n_tied needs it": (
+        lambda: made(rank=[1, None, 4], n_items=9, n_tied=0)
+    ),
+    "table, row 0, user 'a': the relevance is -1; it must be finite": lambda: made(
+        relevance=[-1, 2, 1]
+    ),
+    "table, recommender 'ranks': best[2] is 2 with n_tied 5 and n_items 9, which does not fit": (
+        lambda: made(n_items=9, n_tied=[5, 0, 5])
+    ),
+    "table, recommender 'ranks': n_items is 1 for instance 0, which has 2 relevant": (
+        lambda: made(rank=[1, 1, None], n_items=1)
+    ),
+    "table is 3; table must be a table whose columns have names": lambda: 3,
+    "table is a HasColumns that cannot be read: ": HasColumns,
+    "table is {'user': [1]}; table must be a table": lambda: {"user": [1]},
+}
+
+
+@pytest.mark.parametrize("message", TABLES)
+def test_tables_that_are_refused(message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_ranks(TABLES[message]())
+
+
+def test_a_column_that_was_named_must_be_there():
+    for keyword in ("n_tied", "n_items", "relevance", "n_predicted", "recommender"):
+        with pytest.raises(ValueError, match=f"table has no column 'x', .*{keyword}="):
+            read_ranks(made(), **{keyword: "x"})
+
+
+def test_ranks_that_are_refused(tmp_path):
+    for recommenders, message in (
+        ([[1]], "recommenders is [[1]]; recommenders must be a dict"),
+        ({}, "recommenders is {}; recommenders must be a dict"),
+        ({"a": "cat"}, "recommenders['a'] is of type <U3; recommenders['a'] must be whole numbers"),
+        ({"a": [[1]]}, "recommenders['a'] has shape (1, 1); recommenders['a'] must be flat"),
+        ({"a": [1], "b": []}, "recommenders['b'] has no relevant item"),
+        ({"a": Ranks.from_lists([[]])}, "recommenders['a'] has no relevant item"),
+        (
+            {"a": [1], "b": Ranks.from_lists([[1]], users=["x"])},
+            "recommenders['a'] names its users by integers, recommenders['b'] by strings",
+        ),
+        (
+            {"a": Ranks([1], [0, 1], [1], gains=[3.0], ideal_gains=[2.0])},
+            "recommenders['a'] has gains that are not among the ideal_gains of their user",
+        ),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            rank_table(recommenders)
+        with pytest.raises(ValueError, match=re.escape(message)):
+            write_ranks(recommenders, tmp_path / "ranks.csv")
+    for path, message in ((3, "path is 3; path must be"), ("a.txt", "path is 'a.txt'; the name")):
+        with pytest.raises(ValueError, match=message):
+            write_ranks({"a": [1]}, path)
+    tuples = Ranks.from_lists([[1]], users=np.fromiter([(1, 2)], object, 1))
+    with pytest.raises(ValueError, match=r"recommenders has the user \(1, 2\); a file keeps"):
+        write_ranks({"a": tuples}, tmp_path / "ranks.parquet")
+    assert_same(read_ranks(rank_table({"a": tuples}))["a"], tuples)
+    unnamed = Ranks.from_lists([[1], [2]], users=["", "x"])
+    for named in ({"a": unnamed}, {"": [1]}):
+        with pytest.raises(ValueError, match='recommenders has the name ""'):
+            write_ranks(named, tmp_path / "ranks.csv")
+        write_ranks(named, tmp_path / "ranks.parquet")
+        assert list(read_ranks(tmp_path / "ranks.parquet")) == list(named)

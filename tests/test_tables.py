@@ -1,0 +1,516 @@
+"""Tables in an engine give the ranks and metrics that the same numbers give in memory.
+
+Here the engine is DuckDB, and polars where it is lazy; `make test-engines` has Spark and Ibis.
+"""
+
+import json
+import subprocess
+import sys
+import uuid
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counted_slowly import counted_slowly, random_table
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    Precision,
+    Ranks,
+    Recall,
+    ReciprocalRank,
+    TiedRanks,
+    exact_ranks,
+    ranks_from_recommendations,
+    ranks_from_scores,
+)
+from sampled_metrics.tables import (
+    collect_ranks,
+    rank_table_from_recommendations,
+    rank_table_from_scores,
+    values_per_user,
+)
+from shared import DATA, METRICS
+
+RANKS = ["user", "item", "rank", "n_tied", "n_items"]
+ENGINES = {"duckdb": duckdb.from_df, "polars": lambda frame: pl.from_pandas(frame).lazy()}
+ON_RANKS = [m for m in METRICS if "hits" in str(m)]  # these divide by what the ranks change
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return ENGINES[request.param]
+
+
+def rows_of(table, columns=RANKS):
+    """The rows of a table in an engine, sorted."""
+    frame = table.collect().to_pandas() if isinstance(table, pl.LazyFrame) else table.df()
+    return sorted(frame[columns].itertuples(index=False, name=None))
+
+
+def sorted_frame(table, by=("user",)):
+    frame = table.collect().to_pandas() if isinstance(table, pl.LazyFrame) else table.df()
+    return frame.sort_values(list(by), ignore_index=True)
+
+
+# --- counting
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts(engine, seed):
+    table, excluded = random_table(np.random.default_rng(seed))
+    found = rank_table_from_scores(engine(table), exclude=engine(excluded))
+    assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 3), st.integers(0, 5)),
+        st.tuples(st.sampled_from([-np.inf, -1.5, -0.0, 0.0, 1e-300, 2.0]), st.booleans()),
+        min_size=1,
+    )
+)
+def test_any_table(cells):
+    rows = [(*pair, *cell) for pair, cell in cells.items()]
+    table = pd.DataFrame(rows, columns=["user", "item", "score", "relevance"])
+    table["relevance"] &= np.isfinite(table["score"])
+    found = rank_table_from_scores(duckdb.from_df(table))
+    assert rows_of(found) == counted_slowly(table)
+
+
+def test_relevant_items_of_their_own(engine):
+    table, excluded = random_table(np.random.default_rng(3))
+    relevant = table.loc[table["relevance"] > 0, ["user", "item"]]
+    scores = engine(table.drop(columns="relevance"))
+    found = rank_table_from_scores(scores, engine(relevant), exclude=engine(excluded))
+    assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_as_in_memory(engine, seed):
+    table, excluded = random_table(np.random.default_rng(seed))
+    table["relevance"] *= 1 + table["item"] % 2
+    want = ranks_from_scores(table.sort_values(["user", "item"]), exclude=excluded)
+    found = collect_ranks(rank_table_from_scores(engine(table), exclude=engine(excluded)))
+    for field in ("best", "n_tied", "n_items", "users", "gains"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(want, field))
+
+
+def test_graded(engine):
+    table, _ = random_table(np.random.default_rng(4))
+    table["relevance"] *= table["item"] % 3
+    found = rank_table_from_scores(engine(table))
+    want = {(row.user, row.item, row.relevance) for row in table.itertuples() if row.relevance}
+    assert set(rows_of(found, ["user", "item", "relevance"])) == want
+    ranks = collect_ranks(found)
+    graded = NDCG()(ranks.to_ranks("optimistic"))
+    assert graded.shape == (len(set(ranks.users)),)
+    with pytest.raises(ValueError, match=r"ranks has the relevance 2; .* collect_ranks"):
+        values_per_user(found, [Recall(3)])
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1.0, np.inf])
+@pytest.mark.parametrize("good", [0.0, 1.0])
+def test_what_is_no_relevance(engine, three, bad, good):
+    table = three.assign(y=[good, bad, 0.0])
+    refused("user 1, item b: its y is missing, negative or infinite", engine, table, relevance="y")
+    relevant = table[["user", "item", "y"]]
+    refused("user 1, item b: its y is", engine, three, relevant, relevance="y")
+
+
+def test_relevance_of_yes_and_no(engine, three):
+    found = rank_table_from_scores(engine(three.assign(relevance=[False, True, False])))
+    assert rows_of(found) == [(1, "b", 2, 0, 3)]
+    assert "relevance" not in list(sorted_frame(found))
+    unknown = pd.array([None, True, False], dtype="boolean")
+    refused("user 1, item a: its relevance is missing", engine, three.assign(relevance=unknown))
+
+
+@pytest.mark.parametrize(
+    "name", [str, lambda i: uuid.UUID(int=i).hex, lambda i: 2**50 + i, lambda i: -i]
+)
+def test_ids(engine, name):
+    table, excluded = random_table(np.random.default_rng(5))
+    for each in (table, excluded):
+        each["user"], each["item"] = each["user"].map(name), each["item"].map(name)
+    found = rank_table_from_scores(engine(table), exclude=engine(excluded))
+    assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
+    users = collect_ranks(found).users
+    assert sorted(set(users)) == sorted({row[0] for row in rows_of(found)})
+
+
+@pytest.mark.parametrize("kind", ["int8", "int64", "float32", "float64"])
+def test_scores_of_any_type(engine, kind):
+    table, _ = random_table(np.random.default_rng(6))
+    table["score"] = (4 * table["score"]).astype(kind)
+    assert rows_of(rank_table_from_scores(engine(table))) == counted_slowly(table)
+
+
+def test_neighbouring_floats_are_no_tie(engine):
+    scores = [1.0, np.nextafter(1.0, 2), 1.0]
+    table = pd.DataFrame({"user": 1, "item": range(3), "score": scores, "relevance": [1, 0, 0]})
+    assert rows_of(rank_table_from_scores(engine(table))) == [(1, 0, 2, 1, 3)]
+
+
+def test_movielens(movielens):
+    """Counted from a table as from the model's scores, training items left out."""
+    rng = np.random.default_rng(7)
+    some = np.sort(rng.choice(len(movielens.users), 200, replace=False))
+    split = replace(movielens, users=movielens.users[some], items=movielens.items[some])
+    scores = np.round(rng.normal(size=(split.n_users, split.n_items)).astype(np.float32), 1)
+
+    class Model:
+        def scores(self, users):
+            return scores[users]
+
+    want = exact_ranks(Model(), split, progress=False)
+    users, items = (
+        np.repeat(split.users, split.n_items),
+        np.tile(np.arange(split.n_items), len(some)),
+    )
+    table = pd.DataFrame({"user": users, "item": items, "score": scores[users, items]})
+    train = split.train.tocoo()
+    found = collect_ranks(
+        rank_table_from_scores(
+            table,
+            pd.DataFrame({"user": split.users, "item": split.items}),
+            exclude=pd.DataFrame({"user": train.row, "item": train.col}),
+        )
+    )
+    order = np.argsort(split.users)
+    for field in ("best", "n_tied", "n_items"):
+        np.testing.assert_array_equal(getattr(found, field), getattr(want, field)[order])
+    assert (want.n_tied > 0).any()
+
+
+# --- where tables come from
+
+
+@pytest.fixture
+def table():
+    return random_table(np.random.default_rng(8))[0]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files(table, tmp_path, ending):
+    for i, part in enumerate(np.array_split(np.arange(len(table)), 3)):
+        frame = pl.from_pandas(table.iloc[part])
+        getattr(frame, f"write_{ending}")(tmp_path / f"it's {i}.{ending}")
+    want = counted_slowly(table)
+    assert rows_of(rank_table_from_scores(f"{tmp_path}/*.{ending}")) == want
+    stored = tmp_path / "ranks.parquet"
+    rank_table_from_scores(f"{tmp_path}/*.{ending}").write_parquet(str(stored))
+    assert rows_of(values_per_user(stored, [AUC()], ties="optimistic"), ["user"]) == [
+        (user,) for user in sorted({row[0] for row in want})
+    ]
+
+
+@pytest.mark.parametrize(
+    "kind", [lambda f: f, pl.from_pandas, lambda f: pl.from_pandas(f).to_arrow()]
+)
+def test_tables_in_memory(table, kind):
+    found = rank_table_from_scores(kind(table), exclude=kind(table[table["relevance"] == 5]))
+    assert isinstance(found, duckdb.DuckDBPyRelation)
+    assert rows_of(found) == counted_slowly(table)
+
+
+def test_other_names_of_columns(engine, table):
+    names = {"user": "u s", "item": 'i"d', "score": "rank", "relevance": "n_tied"}
+    found = rank_table_from_scores(engine(table.rename(columns=names)), **names)
+    assert rows_of(found) == counted_slowly(table)
+
+
+def test_connection_of_ones_own(table, tmp_path):
+    """Files and tables in memory join relations of a connection with its own limits."""
+    connection = duckdb.connect(config={"memory_limit": "300MB", "threads": 1})
+    scores = connection.from_df(table.drop(columns="relevance"))
+    relevant = table.loc[table["relevance"] > 0, ["user", "item"]]
+    path = tmp_path / "relevant.parquet"
+    relevant.to_parquet(path)
+    for given_ in (relevant, path):
+        found = rank_table_from_scores(scores, given_)
+        assert rows_of(found) == counted_slowly(table)
+    assert len(rows_of(values_per_user(found, [Recall(3)], ties="optimistic"), ["user"])) > 1
+
+
+# --- refused
+
+
+def refused(match, engine, scores, relevant=None, exclude=None, **options):
+    frames = [None if given is None else engine(given) for given in (relevant, exclude)]
+    with pytest.raises(ValueError, match=match):
+        collect_ranks(
+            rank_table_from_scores(engine(scores), frames[0], exclude=frames[1], **options)
+        )
+
+
+@pytest.fixture
+def three():
+    return pd.DataFrame(
+        {"user": [1, 1, 1], "item": [*"abc"], "score": [0.5, 0.2, 0.1], "relevance": [1, 0, 0]}
+    )
+
+
+def test_what_has_no_score(engine, three):
+    for bad in (np.nan, None):
+        for row in (0, 2):
+            given = three.assign(score=three["score"].where(three.index != row, bad))
+            refused(f"user 1, item {'abc'[row]}: .*score", engine, given)
+
+
+def test_infinite_score(engine, three):
+    refused("user 1, item a: .*infinite", engine, three.assign(score=[np.inf, 0, 0]))
+    fine = rank_table_from_scores(engine(three.assign(score=[0, np.inf, -np.inf])))
+    assert rows_of(fine) == [(1, "a", 2, 0, 3)]
+
+
+@pytest.mark.parametrize("row", [0, 2])
+def test_pair_that_is_there_twice(engine, three, row):
+    twice = pd.concat([three, three.iloc[[row]]])
+    refused(f"user 1, item {'abc'[row]}: scores holds this pair of user and item", engine, twice)
+
+
+def test_unique_is_believed(engine, three):
+    twice = pd.concat([three, three.iloc[[2]]])
+    assert rows_of(rank_table_from_scores(engine(twice), unique=True)) == [(1, "a", 1, 0, 4)]
+
+
+def test_relevant_items_that_are_no_candidates(engine, three):
+    scores, relevant = three.drop(columns="relevance"), three[["user", "item"]]
+    for user, item in ((1, "x"), (9, "a")):
+        other = pd.DataFrame({"user": [1, user], "item": ["a", item]})
+        refused(f"user {user}, item {item}: .*no score in scores", engine, scores, other)
+    refused("user 1, item b: .*exclude holds it", engine, scores, relevant[:2], relevant[1:2])
+    refused("user 1, item a: .*exclude holds it", engine, scores, relevant[:1], relevant)
+    refused("item a: relevant holds this pair of user", engine, scores, relevant.iloc[[0, 0]])
+
+
+def test_missing_ids(engine, three):
+    for column, said in (("user", r"\(missing\), item a"), ("item", r"1, item \(missing\)")):
+        given = three.assign(**{column: pd.array([None, *three[column][1:]])})
+        refused(f"user {said}: fill in", engine, given)
+    refused(r"item \(missing\): scores has a cand", engine, three.assign(item=["a", None, "c"]))
+
+
+def test_integers_of_several_sizes(engine):
+    table, excluded = random_table(np.random.default_rng(9))
+    small = excluded.astype("int16")
+    relevant = table.loc[table["relevance"] > 0, ["user", "item"]].astype("int32")
+    scores = engine(table.drop(columns="relevance"))
+    found = rank_table_from_scores(scores, engine(relevant), exclude=engine(small))
+    assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
+
+
+def test_error_of_the_engine_is_there_for_those_who_run_it(three):
+    found = rank_table_from_scores(duckdb.from_df(three.assign(score=[0.5, np.nan, 0.1])))
+    with pytest.raises(duckdb.Error, match="user 1, item b: scores has a candidate"):
+        found.fetchall()
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"scores": 3}, "scores is 3; scores must be the path of"),
+        ({"scores": "no such.parquet"}, "scores is 'no such.parquet', which DuckDB cannot read"),
+        ({"user": "who"}, "scores has no column 'who'"),
+        ({"item": 3}, "item is 3; item must be a column's name"),
+        ({"score": "item"}, r"scores\['item'\] is of type String"),
+        ({"relevance": "item"}, r"scores\['item'\] is of type String"),
+        ({"relevance": "label"}, "scores has no column 'label'"),
+        ({"unique": 1}, "unique is 1; unique must be True or False"),
+        ({"relevant": pd.DataFrame({"user": ["1"], "item": ["a"]})}, "user is of type String in"),
+        ({"exclude": pd.DataFrame({"user": [1], "item": [1]})}, "item is of type Int64 in exclude"),
+        ({"exclude": pl.LazyFrame({"user": [1], "item": ["a"]})}, "scores is in DUCKDB, exclude"),
+    ],
+)
+def test_arguments(three, options, match):
+    with pytest.raises(ValueError, match=match):
+        rank_table_from_scores(**{"scores": three, **options})
+
+
+def test_other_engines_open_their_own_files(three):
+    with pytest.raises(ValueError, match=r"exclude is 'x\.csv'; open it in the engine"):
+        rank_table_from_scores(pl.from_pandas(three).lazy(), exclude="x.csv")
+
+
+def test_without_the_extra(three, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ImportError, match=r'pip install "sampled-metrics\[tables\]"'):
+        rank_table_from_scores(three)
+
+
+def test_package_does_not_load_the_engines():
+    code = "import sys, sampled_metrics.tables; print({'duckdb', 'narwhals'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+# --- lists
+
+
+@pytest.fixture
+def five():
+    five = json.loads((DATA / "five_users.json").read_text())
+    lists = [
+        (user, item, rank)
+        for user, items in enumerate(five["predictions"])
+        for rank, item in enumerate(items, 1)
+    ]
+    labels = [(user, item) for user, items in enumerate(five["labels"]) for item in items]
+    in_memory = ranks_from_recommendations(five["predictions"], five["labels"])
+    return (
+        pd.DataFrame(lists, columns=["user", "item", "rank"]),
+        pd.DataFrame(labels, columns=["user", "item"]),
+        in_memory,
+    )
+
+
+def test_five_users(engine, five):
+    lists, labels, in_memory = five
+    table = rank_table_from_recommendations(engine(lists), engine(labels))
+    ranks = collect_ranks(table)
+    want = in_memory[in_memory.n_relevant > 0]
+    for field in ("values", "offsets", "n_relevant", "n_predicted"):
+        np.testing.assert_array_equal(getattr(ranks, field), getattr(want, field))
+    np.testing.assert_array_equal(ranks.users, np.flatnonzero(in_memory.n_relevant))
+    metrics = [m for m in METRICS if not m.needs_n_items and m not in ON_RANKS]
+    metrics.append(Precision(3, denominator="predicted"))
+    values = sorted_frame(values_per_user(table, metrics))
+    for metric in metrics:
+        np.testing.assert_allclose(values[str(metric)], metric(want), atol=1e-12)
+
+
+def test_gains_of_lists(engine, five):
+    lists, labels, _ = five
+    labels["relevance"] = 1 + labels["item"] % 3
+    ranks = collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))
+    users = sorted(set(labels["user"]))
+    want = ranks_from_recommendations(
+        {u: lists[lists["user"] == u].sort_values("rank")["item"].tolist() for u in users},
+        {u: dict(labels[labels["user"] == u][["item", "relevance"]].to_numpy()) for u in users},
+    )
+    np.testing.assert_allclose(NDCG(3)(ranks), NDCG(3)(want), atol=1e-12)
+    np.testing.assert_array_equal(ranks.ideal_gains, want.ideal_gains)
+
+
+def test_user_without_a_list(engine):
+    lists = pd.DataFrame({"user": [1], "item": [5], "rank": [1]})
+    labels = pd.DataFrame({"user": [1, 2], "item": [5, 5]})
+    table = rank_table_from_recommendations(engine(lists), engine(labels))
+    assert sorted_frame(table)["n_predicted"].tolist() == [1, 0]
+    assert sorted_frame(values_per_user(table, [Recall(1)]))["Recall@1"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"rank": [0, 1, 2]}, "user 1, item a: its rank is below 1"),
+        ({"rank": [1, 1, 2]}, "recommendations (holds this pair|gives one rank)"),
+        ({"item": [*"aac"]}, "recommendations (holds this pair|gives one rank)"),
+        ({"item": ["a", None, "c"]}, r"item \(missing\): recommendations lacks"),
+        ({"rank": ["1", "2", "3"]}, r"recommendations\['rank'\] is of type String"),
+    ],
+)
+def test_refused_lists(engine, change, match):
+    lists = pd.DataFrame({"user": [1, 1, 1], "item": [*"abc"], "rank": [1, 2, 3]})
+    labels = engine(pd.DataFrame({"user": [1, 1], "item": ["x", "a"]}))
+    with pytest.raises(ValueError, match=match):
+        collect_ranks(rank_table_from_recommendations(engine(lists.assign(**change)), labels))
+
+
+def test_relevant_item_twice(engine):
+    lists = pd.DataFrame({"user": [1], "item": ["a"], "rank": [1]})
+    labels = pd.DataFrame({"user": [1, 1], "item": ["x", "x"]})
+    with pytest.raises(ValueError, match="user 1, item x: relevant holds this pair"):
+        collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))
+
+
+# --- metrics where the ranks are
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+def test_values(engine, table, ties):
+    metrics = [m for m in METRICS if m not in ON_RANKS]
+    ranks = rank_table_from_scores(engine(table))
+    in_memory = collect_ranks(ranks)
+    assert in_memory.has_several
+    assert in_memory.n_tied.any()
+    values = sorted_frame(values_per_user(ranks, metrics, ties=ties))
+    assert list(values) == ["user", *map(str, metrics)]
+    for metric in metrics:
+        want = metric(in_memory.to_ranks(ties))
+        np.testing.assert_allclose(values[str(metric)], want, atol=1e-12)
+
+
+def test_values_over_ties(engine, table):
+    """One relevant item each: the mean over all ways to break ties, for any metric."""
+    one = table.assign(
+        relevance=~table["user"].where(table["relevance"] > 0).duplicated()
+        & (table["relevance"] > 0)
+    )
+    ranks = rank_table_from_scores(engine(one))
+    in_memory = collect_ranks(ranks)
+    assert in_memory.n_tied.any()
+    values = sorted_frame(values_per_user(ranks, METRICS))
+    for metric in METRICS:
+        np.testing.assert_allclose(values[str(metric)], metric(in_memory), atol=1e-12)
+
+
+def test_values_beyond_the_cutoff_are_0(engine):
+    ranks = pd.DataFrame({"user": [1, 2], "item": [1, 1], "rank": [11, 4]})
+    values = sorted_frame(values_per_user(engine(ranks), [Recall(3), NDCG(5)]))
+    assert values["Recall@3"].tolist() == [0, 0]
+    np.testing.assert_allclose(values["NDCG@5"], NDCG(5)([11, 4]))
+
+
+def test_value_that_is_not_defined(engine):
+    ranks = pd.DataFrame({"user": [1], "item": [1], "rank": [1], "n_tied": [0], "n_items": [1]})
+    assert np.isnan(sorted_frame(values_per_user(engine(ranks), [AUC()]))["AUC"]).all()
+
+
+@pytest.mark.parametrize("metric", ON_RANKS, ids=str)
+def test_refused_normalizers(engine, metric):
+    ranks = pd.DataFrame({"user": [1, 1], "item": [1, 2], "rank": [1, 11]})
+    with pytest.raises(ValueError, match="divides by what the ranks change"):
+        values_per_user(engine(ranks), [metric])
+
+
+def test_refused_metrics(engine, three):
+    ranks = rank_table_from_scores(engine(three))
+    tied = rank_table_from_scores(engine(three.assign(score=1.0, relevance=[1, 1, 0])))
+    lists = engine(
+        pd.DataFrame({"user": [1, 1], "item": [1, 2], "rank": [4, None]}).astype({"rank": "Int64"})
+    )
+    for given_, metrics, options, match in (
+        (ranks, [], {}, "metrics is empty"),
+        (ranks, [Recall], {}, r"metrics\[0\] is"),
+        (ranks, [Recall(3)], {"ties": "random"}, "ties is 'random'"),
+        (tied, [Recall(3)], {}, "ties is None, but ranks has ties"),
+        (lists, [AUC()], {}, "ranks has no column 'n_items'; AUC needs it"),
+        (engine(three), [Recall(3)], {}, "ranks has no column 'rank'"),
+        (lists, [AveragePrecision(denominator="hits")], {}, "what the ranks change"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            values_per_user(given_, metrics, **options)
+
+
+def test_no_ranks(engine):
+    ranks = pd.DataFrame({"user": [1], "item": [1], "rank": [1], "n_tied": [0], "n_items": [5]})
+    none = engine(ranks[:0])
+    with pytest.raises(ValueError, match="table has no rows"):
+        collect_ranks(none)
+    assert len(sorted_frame(values_per_user(none, [ReciprocalRank()]))) == 0
+
+
+def test_kinds_of_ranks(engine):
+    ranks = pd.DataFrame({"user": [1], "item": [1], "rank": [1]})
+    assert isinstance(collect_ranks(engine(ranks)), Ranks)
+    tied = collect_ranks(engine(ranks.assign(n_tied=0, n_items=3)))
+    assert isinstance(tied, TiedRanks)
