@@ -7,7 +7,7 @@ BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines screenshots
 .PHONY: lint format dev
-.PHONY: ranks more-ranks dialects check-dialects mutants clean
+.PHONY: ranks more-ranks popular-draws dialects check-dialects mutants clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -56,6 +56,9 @@ mutants: .venv/ready
 
 ranks: .venv/ready
 	$(BIN)/python scripts/make_ranks.py && $(BIN)/python scripts/make_picture.py
+
+popular-draws: .venv/ready
+	$(BIN)/python scripts/make_popular_draws.py
 
 more-ranks: .venv/ready
 	$(BIN)/python scripts/make_more_ranks.py
