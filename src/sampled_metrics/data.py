@@ -16,6 +16,7 @@ from sampled_metrics._checks import (
     LARGEST,
     IntArray,
     as_array,
+    as_flag,
     as_integers,
     as_path,
     read_only,
@@ -308,7 +309,7 @@ def read_split(
         raise ValueError(f"{path}, line {error.position + 1}: {error.problem}") from None
 
 
-def leave_last_out(events: Any) -> Split:
+def leave_last_out(events: Any, *, validation: bool = False) -> Split:
     """Hold out each user's last event, by a rule that is complete.
 
     Of a user's events the one with the largest timestamp is held out; of several such, the one
@@ -323,6 +324,9 @@ def leave_last_out(events: Any) -> Split:
         Columns user, item and timestamp; others are ignored. Any table whose columns have names
         (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
         dates (datetime64).
+    validation : bool
+        Whether the event before the last is left out of training, too, to tune a recommender on.
+        It is not in the split. A user with two events then keeps both for training.
 
     Returns
     -------
@@ -343,6 +347,7 @@ def leave_last_out(events: Any) -> Split:
     >>> split.user_names[split.users], split.item_names[split.items]
     (array(['u'], dtype=object), array([30]))
     """
+    n_out = 1 + as_flag("validation", validation)
     columns = _columns(events)
     same_index(**columns)
     user, item = (as_ids(name, columns[name], -LARGEST, LARGEST) for name in list(columns)[:2])
@@ -361,9 +366,10 @@ def leave_last_out(events: Any) -> Split:
             f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair once"
         )
     order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
-    last = order[np.append(np.diff(users[order]) > 0, True)]
-    last = last[np.bincount(users)[users[last]] > 1]
-    kept = np.delete(np.arange(len(users)), last)
+    ends = np.cumsum(np.bincount(users))[np.bincount(users) > n_out]
+    last = order[ends - 1]
+    out = order[ends[:, np.newaxis] - np.arange(1, n_out + 1)]
+    kept = np.delete(np.arange(len(users)), out)
     shape, names = (len(user_names), len(item_names)), (user_names, item_names)
     return _build((users[kept], items[kept]), (users[last], items[last]), shape, names)
 
