@@ -67,7 +67,7 @@ class Autoencoder:
         gram[np.diag_indices_from(gram)] += self.weight
         factor, failed = linalg.lapack.spotrf(gram, overwrite_a=True, clean=True)
         inverse, failed_too = linalg.lapack.spotri(factor, overwrite_c=True)
-        assert not failed and not failed_too
+        assert failed == failed_too == 0
         for i in range(len(inverse)):  # LAPACK fills one triangle
             inverse[i + 1 :, i] = inverse[i, i + 1 :]
         diagonal = inverse.diagonal().copy()
@@ -83,7 +83,7 @@ class Autoencoder:
 def recommenders(n_items):
     """Return fresh recommenders by the names of their columns."""
     factors = {
-        f"x{d}": MatrixFactorization(d, regularization=10, unobserved_weight=0.2, rng=0)
+        f"x{d}": MatrixFactorization(d, regularization=10, unobserved_weight=0.2, progress=False)
         for d in (8, 16, 32, 64)
     }
     found = {"popular": Popular()} | factors
@@ -102,7 +102,7 @@ def rank_all(split, names=None):
     for name in names or list(models):
         start = time.perf_counter()
         model = models.pop(name).fit(split.train)
-        ranks = exact_ranks(model, split)
+        ranks = exact_ranks(model, split, progress=False)
         table[f"{name}_best"], table[f"{name}_tied"] = ranks.best, ranks.n_tied
         recall = 100 * Recall(10).mean(ranks)
         seconds = time.perf_counter() - start

@@ -78,15 +78,15 @@ def read_sequences(path: str | os.PathLike[str]) -> pd.DataFrame:
 def load_amazon(
     category: Literal["games", "beauty"] = "games",
     *,
+    validation: bool = False,
     folder: str | os.PathLike[str] | None = None,
     base_url: str | None = None,
     progress: bool = True,
 ) -> Split:
     """Load Amazon Video Games or Amazon Beauty, with each user's last event held out.
 
-    The data are as authors of two well-known recommenders prepared and published them. They hold
-    out the last event of each user for the test and the one before for validation, and leave
-    users with fewer than three events in training; so does this function.
+    The data are as authors of two well-known recommenders prepared and published them. They test
+    on the last event of each user, and tune on the one before; see `validation`.
 
     Files are read from `folder`, else from the folder that the environment variable
     ``SAMPLED_METRICS_DATA`` names, and then nothing is downloaded. Without either they are
@@ -99,6 +99,9 @@ def load_amazon(
         Video Games as in SASRec (Kang and McAuley, ICDM 2018): 287,107 events of 31,013 users with
         23,715 items. Beauty as in BERT4Rec (Sun and others, CIKM 2019): 353,962 events of 40,226
         users with 54,542 items.
+    validation : bool
+        Whether the event before the last is left out of training, too, as in `leave_last_out`:
+        the authors train so. Its item is a candidate like any other.
     folder : path, optional
         Where ``Video.txt`` or ``beauty.txt`` is (plain or ``.gz``).
     base_url : str, optional
@@ -109,8 +112,7 @@ def load_amazon(
     Returns
     -------
     Split
-        With the ids of the file as `user_names` and `item_names`. The event for validation is not
-        in it: its item is a candidate like any other.
+        With the ids of the file as `user_names` and `item_names`.
 
     Raises
     ------
@@ -123,7 +125,7 @@ def load_amazon(
     --------
     >>> split = load_amazon("games")  # doctest: +SKIP
     >>> split.n_users, split.n_items, len(split.items)  # doctest: +SKIP
-    (31013, 23715, 30901)
+    (31013, 23715, 30983)
     """
     as_choice("category", category, tuple(SOURCES))
     address, name = SOURCES[category]
@@ -132,4 +134,4 @@ def load_amazon(
     events = read_sequences(paths[0])
     counts = {f"{column}s": events[column].nunique() for column in ("user", "item")}
     check_counts(paths, {"events": len(events)} | counts, COUNTS[category])
-    return leave_last_out(events, validation=True)
+    return leave_last_out(events, validation=validation)
