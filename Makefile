@@ -6,7 +6,7 @@ SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers screenshots lint format dev
-.PHONY: ranks more-ranks dialects check-dialects mutants clean
+.PHONY: ranks more-ranks elsewhere-ranks dialects check-dialects mutants clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -49,6 +49,9 @@ ranks: .venv/ready
 
 more-ranks: .venv/ready
 	$(BIN)/python scripts/make_more_ranks.py
+
+elsewhere-ranks: .venv/ready
+	$(BIN)/python scripts/make_elsewhere.py
 
 dialects: .venv/ready
 	$(BIN)/python scripts/dialects/record.py

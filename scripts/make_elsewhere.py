@@ -1,6 +1,7 @@
-"""Make elsewhere_*.csv.gz: how ten recommenders rank three data sets.
+"""Make elsewhere_*.csv.gz: how recommenders rank three data sets, and what samples say of it.
 
-    make elsewhere-ranks        # or: python scripts/make_elsewhere.py; about fifteen minutes
+    make elsewhere-ranks        # or: python scripts/make_elsewhere.py; about half an hour
+    python scripts/make_elsewhere.py games          # one data set
 
 MovieLens 1M, Amazon Video Games and Amazon Beauty are downloaded from their publishers, unless all
 are in the folder that the variable SAMPLED_METRICS_DATA names. One table for each, one row for each
@@ -8,8 +9,13 @@ evaluated user: the number of candidates and, for each recommender, the best pos
 number of other candidates with exactly the same score. A table holds no user and no item, and its
 rows are sorted, so that their order says nothing about users either.
 
-The tenth recommender, which scores all items equally, needs no column: its best possible rank is 1.
-The linear autoencoder is left out where a matrix of all pairs of items takes too much memory.
+The recommender that scores all items equally needs no column: its best possible rank is 1. The
+linear autoencoder is left out where a matrix of all pairs of items takes much memory and time.
+
+elsewhere_*_expected.csv.gz: computed from these ranks alone, what an evaluation among a
+sample reports on average, over all samples and all ways to break ties. elsewhere_*_orders.csv.gz:
+for each pair of recommenders, how probably one evaluation among 100 puts the two in the right
+order.
 """
 
 import gc
@@ -23,10 +29,19 @@ import pandas as pd
 from scipy import linalg
 
 from sampled_metrics import (
+    AUC,
+    NDCG,
+    BiasVariance,
+    Draw,
     ItemKNN,
     MatrixFactorization,
     Recall,
+    ReciprocalRank,
+    TiedRanks,
+    Uncorrected,
+    evaluate,
     exact_ranks,
+    expected_evaluation,
     load_movielens_1m,
 )
 from sampled_metrics.amazon import load_amazon
@@ -37,7 +52,10 @@ DATA_SETS = {
     "games": lambda: load_amazon("games"),
     "beauty": lambda: load_amazon("beauty"),
 }
-LARGEST_AUTOENCODER = 25_000  # items: 2.5 GB for a matrix of single precision, and twice that
+METRICS = (Recall(k=10), NDCG(k=10), ReciprocalRank(), AUC())
+ESTIMATORS = {"uncorrected": Uncorrected(), "corrected": BiasVariance(gamma=0.1)}
+SIZES = (20, 50, 100, 200, 500, 1000)
+LARGEST_AUTOENCODER = 10_000  # items, whose pairs make 400 MB in single precision
 
 
 class Popular:
@@ -116,22 +134,62 @@ def sort_rows(table):
     return table.sort_values(list(table.columns), ignore_index=True)
 
 
+def as_ranks(table):
+    """Return the ranks of all ten recommenders by name; in "random", every item ties."""
+    n_items = table["n_items"].to_numpy()
+    names = [name.removesuffix("_best") for name in table if name.endswith("_best")]
+    ranks = {"random": TiedRanks(np.ones_like(n_items), n_items - 1, n_items)}
+    return ranks | {
+        name: TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], n_items) for name in names
+    }
+
+
+def expected(ranks):
+    """Return the expected value of each estimate, one row per size of sample and recommender."""
+    tables = []
+    for size in SIZES:
+        rows = expected_evaluation(
+            ranks, METRICS, Draw(size), ESTIMATORS, fit="paper", progress=False
+        )
+        index = ["recommender", "estimator"]
+        wide = rows.pivot(index=index, columns="metric", values="value").reset_index()
+        tables.append(wide.assign(n_samples=size))
+        print(f"expected among {size}", flush=True)
+    return pd.concat(tables)[["n_samples", *index, *map(str, METRICS)]]
+
+
+def orders(ranks):
+    """Return how probably one evaluation among 100 orders each pair rightly, by Recall@10."""
+    found = evaluate(ranks, METRICS[:1], Draw(100), estimators=ESTIMATORS, fit="paper")
+    columns = ["first", "second", "estimator", "exact_difference", "difference"]
+    return found.orders()[[*columns, "standard_error", "right_order"]]
+
+
+def write(name, table):
+    """Write a table; an interrupted run leaves no half file, and equal tables are equal files."""
+    path = FOLDER / f"elsewhere_{name}.csv.gz"
+    unfinished = path.with_suffix(".tmp")
+    without_time = {"method": "gzip", "compresslevel": 9, "mtime": 0}
+    table.to_csv(
+        unfinished,
+        index=False,
+        lineterminator="\n",
+        float_format="%.10g",
+        compression=without_time,
+    )
+    os.replace(unfinished, path)
+    print(f"{len(table):,} rows, {path.stat().st_size / 1e6:.2f} MB in {path.name}", flush=True)
+
+
 def main(names):
     for name in names or DATA_SETS:
         split = DATA_SETS[name]()
         print(f"{name}: {len(split.items):,} instances, {split.n_items:,} items", flush=True)
         table = sort_rows(rank_all(split))
-        path = FOLDER / f"elsewhere_{name}.csv.gz"
-        unfinished = path.with_suffix(".tmp")  # so that an interrupted run leaves no half file
-        # Without the time of writing, equal tables are equal files.
-        table.to_csv(
-            unfinished,
-            index=False,
-            lineterminator="\n",
-            compression={"method": "gzip", "compresslevel": 9, "mtime": 0},
-        )
-        os.replace(unfinished, path)
-        print(f"{len(table):,} rows, {path.stat().st_size / 1e6:.2f} MB in {path.name}", flush=True)
+        write(name, table)
+        ranks = as_ranks(table)
+        write(f"{name}_expected", expected(ranks))
+        write(f"{name}_orders", orders(ranks))
 
 
 if __name__ == "__main__":
