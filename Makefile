@@ -6,7 +6,7 @@ SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers screenshots lint format dev
-.PHONY: ranks more-ranks elsewhere-ranks dialects check-dialects mutants clean
+.PHONY: ranks more-ranks elsewhere-ranks published-ranks dialects check-dialects mutants clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -52,6 +52,9 @@ more-ranks: .venv/ready
 
 elsewhere-ranks: .venv/ready
 	$(BIN)/python scripts/make_elsewhere.py
+
+published-ranks: .venv/ready
+	$(BIN)/python scripts/make_published.py
 
 dialects: .venv/ready
 	$(BIN)/python scripts/dialects/record.py
