@@ -7,7 +7,7 @@ BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines screenshots
 .PHONY: lint format dev
-.PHONY: ranks more-ranks popular-draws dialects check-dialects mutants clean
+.PHONY: ranks more-ranks elsewhere-ranks published-ranks popular-draws dialects check-dialects mutants clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -62,6 +62,12 @@ popular-draws: .venv/ready
 
 more-ranks: .venv/ready
 	$(BIN)/python scripts/make_more_ranks.py
+
+elsewhere-ranks: .venv/ready
+	$(BIN)/python scripts/make_elsewhere.py
+
+published-ranks: .venv/ready
+	$(BIN)/python scripts/make_published.py
 
 dialects: .venv/ready
 	$(BIN)/python scripts/dialects/record.py

@@ -482,6 +482,22 @@ def test_user_with_one_event_keeps_it_for_training():
     assert dense(split) == [[0, 1], [1, 0]]
 
 
+def test_with_validation_the_two_last_events_are_held_out_and_one_is_tested():
+    events = {
+        "user": [5, 3, 5, 3, 5, 9, 5],
+        "item": [1, 1, 2, 4, 3, 1, 4],
+        "timestamp": [9, 1, 7, 2, 8, 1, 8],  # of the two at 8, the later row is the later event
+    }
+    split = leave_last_out(events, validation=True)
+    assert split.user_names.tolist() == [5, 3, 9]
+    assert split.item_names.tolist() == [1, 2, 4, 3]
+    # Item 4, the event before the last, is nowhere; users with two events or one keep them.
+    assert (split.users.tolist(), split.items.tolist()) == ([0], [0])
+    assert dense(split) == [[0, 1, 0, 1], [1, 0, 1, 0], [1, 0, 0, 0]]
+    with pytest.raises(ValueError, match="validation is 'yes'"):
+        leave_last_out(events, validation="yes")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -7,7 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
 ORDER = """
-    _checks _ids _items _files _columns _flat _pairs data _download movielens recommenders
+    _checks _ids _items _files _columns _flat _pairs data _download _published movielens
+    amazon recommenders
     ranks ties lists trec frames _rank_rows rank_tables _candidates _counting _models scoring
     metric metrics _engines _values tables
     _terms _quadrature _distribution sampling popularity problem

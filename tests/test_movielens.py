@@ -22,6 +22,7 @@ import pytest
 import requests
 
 from sampled_metrics import movielens as module
+from sampled_metrics._published import FOLDER_VARIABLE
 from sampled_metrics.movielens import load_movielens_1m, read_ratings
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"
@@ -122,7 +123,7 @@ def cache(tmp_path, monkeypatch):
     """An empty cache, no folder of the user's, no proxy: tests see only what they make."""
     folder = tmp_path / "cache"
     monkeypatch.setattr(pooch, "os_cache", lambda project: folder)
-    monkeypatch.delenv(module.FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
     for name in ("http_proxy", "https_proxy", "all_proxy"):
@@ -194,7 +195,7 @@ def expect_advice(error, cache, name=TRAIN_NAME):
     text = str(error.value)
     assert "get https://raw.githubusercontent.com/" in text
     assert f"{name} and save it as {cache / name}" in text
-    assert module.FOLDER_VARIABLE in text
+    assert FOLDER_VARIABLE in text
 
 
 def test_download_is_verified_kept_and_not_repeated(small, serve, cache, capfd):
@@ -353,7 +354,7 @@ def test_certificate_that_nobody_vouches_for(serve, cache, tmp_path):
 
 def test_cache_that_cannot_be_made(cache):
     write(cache, "a file where the folder should be")
-    with pytest.raises(OSError, match=module.FOLDER_VARIABLE):
+    with pytest.raises(OSError, match=FOLDER_VARIABLE):
         load_movielens_1m(progress=False)
 
 
@@ -372,9 +373,9 @@ def test_local_folder_is_read_and_nothing_downloaded(small, offline, tmp_path, m
         write(tmp_path / f"{name}{suffix}", content)
     expected = [[1, 0, 1], [1, 0, 1]]
     assert dense(load_movielens_1m(folder=tmp_path)) == expected
-    monkeypatch.setenv(module.FOLDER_VARIABLE, str(tmp_path / "not there"))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "not there"))
     assert dense(load_movielens_1m(folder=str(tmp_path))) == expected  # the argument comes first
-    monkeypatch.setenv(module.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     assert dense(load_movielens_1m()) == expected
 
 

@@ -1,5 +1,6 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
+from sampled_metrics.amazon import load_amazon, read_sequences
 from sampled_metrics.answer import evaluate
 from sampled_metrics.bounds import Bounds, identified_set, metric_bounds
 from sampled_metrics.comparison import Comparison, compare
@@ -90,6 +91,7 @@ __all__ = [
     "explain",
     "identified_set",
     "leave_last_out",
+    "load_amazon",
     "load_movielens_1m",
     "metric_bounds",
     "power_analysis",
@@ -100,6 +102,7 @@ __all__ = [
     "read_ranks",
     "read_ratings",
     "read_run",
+    "read_sequences",
     "read_split",
     "sample_adaptively",
     "sampled_evaluation",

@@ -17,6 +17,7 @@ from sampled_metrics._checks import (
     IntArray,
     as_array,
     as_choice,
+    as_flag,
     as_integers,
     as_path,
     read_only,
@@ -328,7 +329,10 @@ def read_split(
 
 
 def leave_last_out(
-    events: Any, *, repeated: Literal["refuse", "first", "last"] = "refuse"
+    events: Any,
+    *,
+    repeated: Literal["refuse", "first", "last"] = "refuse",
+    validation: bool = False,
 ) -> Split:
     """Hold out each user's last event, by a rule that is complete.
 
@@ -347,6 +351,9 @@ def leave_last_out(
     repeated : {"refuse", "first", "last"}
         What becomes of a pair of user and item that is there several times: it is refused, or only
         the first of these events counts, or only the last, in the order that the rule says.
+    validation : bool
+        Whether the event before the last is left out of training, too, to tune a recommender on.
+        It is not in the split. A user with two events then keeps both for training.
 
     Returns
     -------
@@ -372,6 +379,7 @@ def leave_last_out(
     [array([1]), array([0])]
     """
     as_choice("repeated", repeated, ("refuse", "first", "last"))
+    n_out = 1 + as_flag("validation", validation)
     columns = _columns(events)
     same_index(**columns)
     user, item = (as_ids(name, columns[name], -LARGEST, LARGEST) for name in list(columns)[:2])
@@ -393,9 +401,10 @@ def leave_last_out(
     once = _one_of_each(users, items, time, repeated == "last")
     users, items, time = users[once], items[once], time[once]
     order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
-    last = order[np.append(np.diff(users[order]) > 0, True)]
-    last = last[np.bincount(users)[users[last]] > 1]
-    kept = np.delete(np.arange(len(users)), last)
+    ends = np.cumsum(np.bincount(users))[np.bincount(users) > n_out]
+    last = order[ends - 1]
+    out = order[ends[:, np.newaxis] - np.arange(1, n_out + 1)]
+    kept = np.delete(np.arange(len(users)), out)
     shape, names = (len(user_names), len(item_names)), (user_names, item_names)
     return _build((users[kept], items[kept]), (users[last], items[last]), shape, names)
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sampled_metrics._checks import as_choice, as_flag, as_path, shown
+from sampled_metrics._checks import as_choice, as_path
 from sampled_metrics._files import open_lines, read_integers
+from sampled_metrics._published import Published, check_counts
 from sampled_metrics.data import Split, leave_last_out, read_split
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["load_movielens_1m", "read_ratings"]
 
-FOLDER_VARIABLE = "SAMPLED_METRICS_DATA"
 SOURCES = {
     "ncf": (
         "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/master/Data/",
@@ -141,14 +141,12 @@ def load_movielens_1m(
     (6040, 3706, 994169)
     """
     as_choice("source", source, tuple(SOURCES))
-    progress = as_flag("progress", progress)
-    if base_url is not None and not isinstance(base_url, str):
-        raise ValueError(f"base_url is {shown(base_url)}; base_url must be an address")
-    local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
-    if local is not None:
-        paths = _find(source, as_path("folder", local, "folder").expanduser())
-    else:
-        paths = [_download(source, name, base_url, progress) for name in SOURCES[source][1]]
+    address, files = SOURCES[source]
+    choices: list[tuple[str, ...]] = [(name, f"{name}.gz") for name in files]
+    if source == "grouplens":
+        choices = [("ratings.dat", "ml-1m/ratings.dat", *files)]
+    published = Published(address, {name: CHECKSUMS[name] for name in files}, choices)
+    paths = published.get(folder, base_url, progress)
     if source == "ncf":
         train, test = paths
         split = read_split(train, test, n_users=COUNTS["users"], n_items=COUNTS["items"])
@@ -162,41 +160,5 @@ def load_movielens_1m(
         "users with a held-out event": np.unique(split.users).size,
     }
     per_user = dict.fromkeys(["held-out events", "users with a held-out event"], COUNTS["users"])
-    for name, expected in (COUNTS | per_user).items():
-        if found[name] != expected:
-            where = " and ".join(map(str, paths))
-            raise ValueError(f"{where}: {found[name]:,} {name} found, {expected:,} expected")
+    check_counts(paths, found, COUNTS | per_user)
     return split
-
-
-def _find(source: str, folder: Path) -> list[Path]:
-    """Return the paths of the source's files in a local folder."""
-    address, files = SOURCES[source]
-    choices: list[tuple[str, ...]] = [(name, f"{name}.gz") for name in files]
-    if source == "grouplens":
-        choices = [("ratings.dat", "ml-1m/ratings.dat", *files)]
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{folder} is not a folder; it should hold {' and '.join(files)}")
-    paths = []
-    for names in choices:
-        there = [folder / name for name in names if (folder / name).is_file()]
-        if not there:
-            raise FileNotFoundError(f"{folder} has no {' or '.join(names)}; get it from {address}")
-        paths.append(there[0])
-    return paths
-
-
-def _download(source: str, name: str, base_url: str | None, progress: bool) -> Path:
-    # Imported here: slow, and needed only by those who download.
-    from sampled_metrics._download import cache_folder, download
-
-    address, files = SOURCES[source]
-    path = cache_folder() / name
-    by_hand = (
-        f"To do it by hand, get {address}{name} and save it as {path}; or save "
-        f"{' and '.join(files)} in a folder of your own, and pass folder=... or set the "
-        f"environment variable {FOLDER_VARIABLE} to it."
-    )
-    url = f"{(base_url or address).rstrip('/')}/{name}"
-    download(url, path, CHECKSUMS[name], by_hand, progress)
-    return path
