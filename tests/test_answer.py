@@ -173,7 +173,15 @@ def test_recommenders_without_a_difference():
     alike = evaluate({"A": [1, 1, 1], "B": [9, 9, 9]}, [Recall(k=5), ReciprocalRank()])
     tests = alike.comparisons(n_resamples=9, rng=0)
     assert tests["difference"].gt(0).all()
-    assert tests[["p_t", "p_randomization", "p_holm"]].isna().all(axis=None), "nothing varies"
+    assert tests[["p_t", "p_holm"]].isna().all(axis=None), "nothing varies"
+    assert tests["p_randomization"].eq(2 / 2**3).all(), "all eight ways to swap"
+    for end in ("low", "high"):
+        np.testing.assert_array_equal(tests[end], tests["difference"])
+    mixed = {"A": [1, 1, 1], "B": [9, 8, 7], "C": [2, 2, 2]}
+    tests = evaluate(mixed, [ReciprocalRank()]).comparisons(n_resamples=9, rng=0)
+    assert tests["p_t"].isna().tolist() == [False, True, False]
+    least = tests["p_t"].min()
+    assert tests["p_holm"].min() == pytest.approx(3 * least), "of three tests, not of two"
 
 
 def test_tests_keep_their_level_and_intervals_cover():
@@ -245,6 +253,12 @@ def test_users_without_relevant_items_do_not_count():
     assert found.table["value"][0] == 0.75
 
 
+def test_several_relevant_items_need_no_rule_where_nothing_ties():
+    tied = TiedRanks([4, 1, 7], 0, 50, users=["u", "v", "u"])
+    expected = evaluate({"A": tied.to_ranks("optimistic")}, METRICS, Draw(9)).table
+    pd.testing.assert_frame_equal(evaluate({"A": tied}, METRICS, Draw(9)).table, expected)
+
+
 def test_number_of_items_for_each_user():
     n = np.arange(200, 200 + N_USERS)
     expected = AUC()(A.best, n)
@@ -300,7 +314,7 @@ DRAWN = Draw(9, n_items=50)
         (({"A": [[1, 2]]}, METRICS), r"ranks\['A'\] has shape \(1, 2\)"),
         (({"A": []}, METRICS), r"ranks\['A'\] has no instances"),
         (({"A": Ranks.from_lists([[], []])}, METRICS), "no user with a relevant item"),
-        (({"A": TiedRanks([1, 2], 0, 9, users=[3, 3])}, METRICS), "holds 2 items of user 3"),
+        (({"A": TiedRanks([1, 4], 1, 9, users=[3, 3])}, METRICS), "holds 2 items of user 3"),
         (
             ({"A": A, "B": ranks_of(2, users=np.arange(N_USERS))}, METRICS),
             "one names its users by integers, the other does not",
@@ -329,6 +343,8 @@ DRAWN = Draw(9, n_items=50)
             r"draw.n_items has shape \(3,\); draw.n_items must have one entry per user, 2",
         ),
         ((PAIR, METRICS, None, "groups", [1, 2]), r"groups has shape \(2,\); groups must have one"),
+        (({"A": [1, 2]}, METRICS, None, "groups", ["g", None]), r"groups\[1\] is None"),
+        (({"A": [1, 2]}, METRICS, None, "groups", [1, np.nan]), r"groups\[1\] is nan"),
         ((PAIR, METRICS, None, "groups", {"user 00": 1}), "groups lacks user 'user 01'"),
         (
             ({"A": [1, 2]}, METRICS, None, "groups", {0: "g", 1: "h"}),

@@ -199,6 +199,21 @@ def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--without-replacement"],
             "--without-replacement is given without --samples",
         ),
+        (
+            "user,rank,n_items\nu,1,10\nu,2,10\n",
+            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "8", "--items", "50"],
+            "users with several relevant items; bounds are for one each",
+        ),
+        (
+            "user,rank\nu,1\n",
+            ["evaluate", "bad.csv", "--sampled", "--metrics", "recall@1"],
+            "(on the command line: --samples",
+        ),
+        (
+            None,
+            ["explain", "auc", "0.9", "--other", "0.85", "--items", "9", "--samples", "5"],
+            "different decimals",
+        ),
         (None, ["explain", "recall@10", "1.5", "--items", "99", "--samples", "9"], "value is 1.5"),
     ],
 )
@@ -224,9 +239,14 @@ def test_what_is_wrong_with_the_data_is_said_and_the_code_is_1(
         (["evaluate", "ranks.csv", "--metrics", "hr@10"], "the hit rate is recall@K"),
         (["evaluate", "ranks.csv", "--metrics", "recall"], "recall needs a cutoff"),
         (["evaluate", "ranks.csv", "--metrics", "auc@5"], "auc needs no cutoff"),
-        (["evaluate", "ranks.csv", "--metrics", "recall@0"], "'recall@0'"),
+        (["evaluate", "ranks.csv", "--metrics", "recall@0"], "k is 0; k must be at least 1"),
+        (["compare", "ranks.csv", "--metrics", "auc", "--group", "g"], "unrecognized arguments"),
+        (["explain", "auc", "9e-1", "--items", "9", "--samples", "5"], "no number as in print"),
         (["bounds", "ranks.csv", "--metrics", "auc"], "--samples, --items"),
-        (["explain", "auc", "high", "--items", "9", "--samples", "5"], "'high' is no number"),
+        (
+            ["explain", "auc", "high", "--items", "9", "--samples", "5"],
+            "'high' is no number as in print",
+        ),
     ],
 )
 def test_a_wrong_command_line_has_the_code_2(folder, capsys, arguments, says):

@@ -15,6 +15,7 @@ from sampled_metrics._checks import (
     as_named,
     index_of,
     no_index,
+    refuse,
     shown,
 )
 from sampled_metrics._ids import as_users, repeated
@@ -40,7 +41,7 @@ class Aligned(NamedTuple):
 def aligned(ranks: Mapping[str, Any]) -> Aligned:
     """Return all recommenders with the users of the first one, in its order."""
     named: dict[str, Any] = as_named("ranks", ranks, EXAMPLE)
-    called = {f"ranks[{name!r}]": given for name, given in named.items()}
+    called = {f"ranks[{name!r}]": _settled(given) for name, given in named.items()}
     users = {name: _users_of(name, given) for name, given in called.items()}
     plain = {name: _without_index(name, given) for name, given in called.items()}
     (first, known), *others = users.items()
@@ -75,12 +76,22 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
         given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
         theirs = as_users(f"the users of {name}", index, (len(given),), name)
         each = as_array(name, given)[_find(name, theirs, "ranks", group.users)]
+    missing = np.array([value is None or value != value for value in each.tolist()])
+    if missing.any():
+        refuse(name, each, missing, "known for every user")
     size = len(next(iter(group.recommenders.values())))
     if each.shape != (size,):
         raise ValueError(
             f"{name} has shape {each.shape}; {name} must have one entry per user, {size}"
         )
     return each
+
+
+def _settled(given: Any) -> Any:
+    """Return ranks with several relevant items per user as such, where no tie is to be broken."""
+    if isinstance(given, TiedRanks) and (given.has_several or given.gains is not None):
+        return given if given.n_tied.any() else given.to_ranks("optimistic")
+    return given
 
 
 def _users_of(name: str, given: Any) -> NDArray[Any] | None:

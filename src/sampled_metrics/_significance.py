@@ -31,12 +31,11 @@ def paired_tests(
         "low": np.copy(mean),
         "high": np.copy(mean),
         "effect_size": np.where(mean == 0, 0.0, effect),
-        # Without any spread, a test has nothing to compare a difference with.
-        "p_t": np.where(mean == 0, 1.0, np.nan),
-        "p_randomization": np.where(mean == 0, 1.0, np.nan),
+        "p_t": np.ones(len(mean)),
+        "p_randomization": np.ones(len(mean)),
     }
-    moving = np.flatnonzero(spread > 0)
-    for column in tqdm(moving, "testing", delay=2, disable=not progress):
+    differing = np.flatnonzero((mean != 0) | (spread > 0))
+    for column in tqdm(differing, "testing", delay=2, disable=not progress):
         for name, value in _tests(differences[:, column], confidence, n_resamples, rng).items():
             found[name][column] = value
     found["p_holm"] = holm(found["p_t"])
@@ -50,8 +49,12 @@ def _tests(
     from scipy import stats
 
     data, batch = (differences,), max(1, ENTRIES // len(differences))
+    moves = np.ptp(differences) > 0
     options: dict[str, Any] = {"n_resamples": n_resamples, "batch": batch, "rng": rng}
     signs = stats.permutation_test(data, np.mean, permutation_type="samples", **options)
+    if not moves:  # a t test has nothing to compare the difference with
+        here = float(differences[0])
+        return {"low": here, "high": here, "p_t": np.nan, "p_randomization": signs.pvalue}
     interval = stats.bootstrap(
         data, np.mean, confidence_level=confidence, method="percentile", **options
     ).confidence_interval
@@ -64,9 +67,9 @@ def _tests(
 
 
 def holm(p: FloatArray) -> FloatArray:
-    """Adjust the p-values of a family of tests by Holm's method; NaN is left out."""
+    """Adjust the p-values of a family of tests by Holm's method; NaN counts as the largest."""
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN is sorted last
-    factors = np.arange(len(order), 0, -1)
+    factors = len(p) - np.arange(len(order))
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1)
     return adjusted

@@ -31,6 +31,7 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "mrr": known.ReciprocalRank,
     "auc": known.AUC,
 }
+OPTIONS = {"Draw(": "--samples", "n_items": "--items", "to_ranks(": "--ties"}
 DESCRIPTION = "Evaluate recommenders exactly, and say what sampled metrics mean."
 EPILOG = """\
 Ranks are a parquet or CSV file with one row per relevant item: user, rank, and where known
@@ -71,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _show(options.run(options), options)
     except (ValueError, OSError, ImportError) as error:
-        print(f"sampled-metrics: error: {error}", file=sys.stderr)
+        options_of = [option for word, option in OPTIONS.items() if word in str(error)]
+        hint = f" (on the command line: {', '.join(options_of)})" if options_of else ""
+        print(f"sampled-metrics: error: {error}{hint}", file=sys.stderr)
         return 1
     return 0
 
@@ -94,18 +97,27 @@ def _parser() -> argparse.ArgumentParser:
         (_compare, "all pairs of recommenders, tested user by user"),
         (_bounds, "what sampled ranks leave open about the exact metrics"),
     ):
-        _add_evaluation(command(run, text), sampled=run is _bounds)
+        made = command(run, text)
+        _add_evaluation(made, sampled=run is _bounds)
+        if run is _evaluate:
+            made.add_argument(
+                "--group", metavar="COLUMN", help="column with the group of each user"
+            )
     _add_explain(command(_explain, "what one published number can mean"))
     return parser
 
 
 def _add_rank(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scores", help="file of user, item, score, and perhaps relevance")
+    parser.add_argument(
+        "scores",
+        nargs="+",
+        help="a file for each recommender, which is called like it: user, item, score, and perhaps "
+        "relevance",
+    )
     parser.add_argument("--relevant", help="file of user, item, and perhaps relevance")
     parser.add_argument("--exclude", help="file of user, item: pairs that are no candidates")
     for name in ("user", "item", "score", "relevance"):
         parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="its column")
-    parser.add_argument("--name", help="of the recommender; by default the file's")
     parser.add_argument("--output", required=True, help="file of ranks, .parquet or .csv")
 
 
@@ -120,7 +132,6 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
             "--sampled", action="store_true", help="the ranks in the file were sampled"
         )
     parser.add_argument("--confidence", type=float, default=0.95, help="by default 0.95")
-    parser.add_argument("--group", metavar="COLUMN", help="column with the group of each user")
     parser.add_argument(
         "--ties",
         choices=["random", "optimistic", "pessimistic"],
@@ -141,7 +152,12 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _add_draw(parser: argparse.ArgumentParser, *, required: bool) -> None:
     parser.add_argument("--samples", type=int, required=required, help="sampled items per user")
-    parser.add_argument("--items", type=int, required=required, help="ranked items without samples")
+    parser.add_argument(
+        "--items",
+        type=int,
+        required=required,
+        help="all items of the catalog, the relevant one too",
+    )
     parser.add_argument(
         "--without-replacement", action="store_true", help="no item is drawn twice for a user"
     )
@@ -163,17 +179,18 @@ def _metric(name: str) -> Metric:
         )
     try:
         return METRICS[found[1]](**({"k": int(found[2])} if found[2] else {}))
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
         what = "needs no cutoff" if found[2] else "needs a cutoff, such as 10"
         raise argparse.ArgumentTypeError(f"{name!r}: {found[1]} {what}") from error
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{name!r}: {error}") from error
 
 
 def _number(text: str) -> tuple[float, int]:
     """Return a number, and the decimals with which it is printed."""
-    try:
-        return float(text), len(text.partition(".")[2])
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from error
+    if not re.fullmatch(r"-?[0-9]*\.?[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number as in print, such as 0.66")
+    return float(text), len(text.partition(".")[2])
 
 
 def _rank(options: Any) -> None:
@@ -181,9 +198,12 @@ def _rank(options: Any) -> None:
     from sampled_metrics.rank_tables import write_ranks
 
     columns = {name: getattr(options, name) for name in ("user", "item", "score", "relevance")}
-    ranks = ranks_from_scores(options.scores, options.relevant, exclude=options.exclude, **columns)
-    name = options.name or Path(options.scores).stem
-    write_ranks({name: ranks}, options.output)
+    ranks = {}
+    for path in options.scores:
+        if (name := Path(path).stem) in ranks:
+            raise ValueError(f"two files are called {name}; give each recommender another name")
+        ranks[name] = ranks_from_scores(path, options.relevant, exclude=options.exclude, **columns)
+    write_ranks(ranks, options.output)
 
 
 def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
@@ -197,7 +217,7 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
         options.metrics,
         draw,
         given="sampled" if sampled else "exact",
-        groups=_groups(options) if options.group else None,
+        groups=_groups(options) if getattr(options, "group", None) else None,
         n_items=options.items if draw is None else None,
         confidence=options.confidence,
     )
@@ -211,7 +231,7 @@ def _broken(name: str, ranks: Ranks | TiedRanks, options: Any) -> Ranks | TiedRa
         return ranks
     if options.ties:
         return ranks.to_ranks(options.ties, rng=options.seed)
-    if ranks.has_several or ranks.gains is not None:
+    if (ranks.has_several or ranks.gains is not None) and ranks.n_tied.any():
         raise ValueError(
             f"{name} has users with several or graded relevant items; say how ties are broken, as "
             "in --ties random"
@@ -266,6 +286,10 @@ def _compare(options: Any) -> pd.DataFrame:
 
 def _bounds(options: Any) -> pd.DataFrame:
     table = _evaluation(options, sampled=True).table
+    if not (table["estimator"] == "bounds").any():
+        raise ValueError(
+            f"{options.ranks} has users with several relevant items; bounds are for one each"
+        )
     columns = ["recommender", "metric", "low", "high", "users"]
     return table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
 
@@ -274,6 +298,8 @@ def _explain(options: Any) -> pd.DataFrame | str:
     from sampled_metrics.explanation import explain
 
     value, decimals = options.value
+    if options.other is not None and options.other[1] != decimals:
+        raise ValueError("the two numbers have different decimals; give both as they are printed")
     found = explain(
         options.metric,
         value,

@@ -66,7 +66,8 @@ class Evaluation:
         estimator is "exact" for the exact metric. Of sampled ranks there are rows "bounds", too:
         without any assumption, the exact metric of the population is between low and high.
         The standard error covers what an evaluation of other users, with other samples and other
-        ways to break ties, would change; not the bias of an estimator. The intervals are Student's.
+        ways to break ties, would change; not the bias of an estimator. The intervals are Student's; with few users they may reach
+        beyond what the metric can be.
         A few dozen users are too few for them where most of a metric comes from a few users: of
         80 users with ranks evenly from 1 to 100, the 95 percent interval of NDCG covers the truth
         in 89 percent of all cases.
@@ -138,7 +139,8 @@ class Evaluation:
             effect_size, the mean over the standard deviation of the differences (Cohen's d for
             pairs); the p-values p_t of the paired t test and p_randomization of the paired
             randomization test (Smucker, Allan & Carterette 2007); p_holm, which is p_t adjusted
-            for all pairs and metrics of the estimator (Holm 1979); users.
+            for all pairs and metrics of the estimator (Holm 1979); users. Where all users have the
+            same difference other than 0, p_t and p_holm are NaN: a t test needs some spread.
 
         Raises
         ------
@@ -179,8 +181,8 @@ class Evaluation:
         -------
         DataFrame
             Columns first, second, metric, estimator; the fields of `Comparison`; its
-            standard_error, order_kept, and right_order: how probably one evaluation puts the two
-            in the order of their exact metrics.
+            standard_error, order_kept, and right_order: how probably one evaluation of new users
+            puts the two in the order of their exact metrics.
 
         Raises
         ------
