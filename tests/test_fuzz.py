@@ -70,6 +70,7 @@ from sampled_metrics import (
     explain,
     identified_set,
     leave_last_out,
+    load_amazon,
     load_movielens_1m,
     metric_bounds,
     power_analysis,
@@ -80,6 +81,7 @@ from sampled_metrics import (
     read_ranks,
     read_ratings,
     read_run,
+    read_sequences,
     read_split,
     sample_adaptively,
     sampled_evaluation,
@@ -1077,6 +1079,20 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         load_movielens_1m,
         {
             "source": ("ncf", choice("ncf", "grouplens")),
+            "folder": ("nowhere", optional(maybe(path))),
+            "base_url": (
+                None,
+                lambda value: None if value is None or isinstance(value, str) else False,
+            ),
+            "progress": (False, flag),
+        },
+    ),
+    "read_sequences": (read_sequences, {"path": ("sequences", path)}),
+    "load_amazon": (
+        load_amazon,
+        {
+            "category": ("games", choice("games", "beauty")),
+            "validation": (False, flag),
             "folder": ("nowhere", optional(maybe(path))),
             "base_url": (
                 None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sampled_metrics._checks import as_choice, as_path
+from sampled_metrics._checks import as_choice, as_flag, as_path
 from sampled_metrics._files import open_lines, read_integers
 from sampled_metrics._published import Published, check_counts
 from sampled_metrics.data import Split, leave_last_out
@@ -128,6 +128,7 @@ def load_amazon(
     (31013, 23715, 30983)
     """
     as_choice("category", category, tuple(SOURCES))
+    as_flag("validation", validation)  # before the download
     address, name = SOURCES[category]
     published = Published(address, {name: CHECKSUMS[category]}, [(name, f"{name}.gz")])
     paths = published.get(folder, base_url, progress)

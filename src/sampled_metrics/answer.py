@@ -61,14 +61,15 @@ def evaluate(
     Parameters
     ----------
     ranks : mapping of str to TiedRanks, Ranks, Series or array_like of int
-        The ranks of each recommender, by its name, of the same relevant items. Where they say who their users are (`users`,
-        or the index of a Series), all must have the same users, and are put in the order of the
-        first. Otherwise the first rank of each belongs to one user, and so on.
+        The ranks of each recommender, by its name, of the same relevant items. Where they say who
+        their users are (`users`, or the index of a Series), all must have the same users, and are
+        put in the order of the first. Otherwise the first rank of each belongs to one user, and so
+        on.
     metrics : iterable of Metric
         The metrics, such as ``[Recall(k=10), NDCG(k=10)]``.
     draw : Draw, optional
-        What is drawn, such as ``Draw(100)``. For sampled ranks it must know `n_items`, the number of
-        items without sampling.
+        What is drawn, such as ``Draw(100)``. For sampled ranks it must know `n_items`, the
+        number of items without sampling.
     estimators : mapping of str to Estimator, optional
         Estimators by name; by default ``{"uncorrected": Uncorrected(), "corrected":
         BiasVariance(gamma=0.1)}``.

@@ -66,11 +66,10 @@ class Evaluation:
         estimator is "exact" for the exact metric. Of sampled ranks there are rows "bounds", too:
         without any assumption, the exact metric of the population is between low and high.
         The standard error covers what an evaluation of other users, with other samples and other
-        ways to break ties, would change; not the bias of an estimator. The intervals are Student's; with few users they may reach
-        beyond what the metric can be.
-        A few dozen users are too few for them where most of a metric comes from a few users: of
-        80 users with ranks evenly from 1 to 100, the 95 percent interval of NDCG covers the truth
-        in 89 percent of all cases.
+        ways to break ties, would change; not the bias of an estimator. The intervals are Student's;
+        with few users they may reach beyond what the metric can be. They cover less than they
+        say where most of a metric comes from a few users: for 80 users with ranks evenly from 1 to
+        100, the 95 percent interval of NDCG covers the truth in 89 percent of all cases.
         """
         import pandas as pd
 
