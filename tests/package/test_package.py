@@ -41,16 +41,20 @@ def wheel(dist):
     return wheel
 
 
+def install(python, *what):
+    command = [python, "-m", "pip", "install"]
+    if find_spec("uv"):
+        command = [sys.executable, "-m", "uv", "pip", "install", "--python", python]
+    subprocess.run([*command, "--quiet", *what], check=True)
+
+
 @pytest.fixture(scope="session")
 def python(wheel, tmp_path_factory):
     """Install the wheel, with what it asks for and pytest, into an environment of its own."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    install = [python, "-m", "pip", "install"]
-    if find_spec("uv"):
-        install = [sys.executable, "-m", "uv", "pip", "install", "--python", python]
-    subprocess.run([*install, "--quiet", wheel, "pytest"], check=True)
+    install(python, wheel, "pytest")
     return python
 
 
@@ -73,13 +77,24 @@ def test_it_is_used_without_matplotlib(python, wheel):
     assert found.strip() == "None"
 
 
-def test_its_examples_run(python):
-    """All but those of the book's figures, which need the extra."""
+def examples(python, *options):
+    """Run the examples of the installed package."""
     where = run(python, "-c", "import sampled_metrics; print(*sampled_metrics.__path__)").strip()
-    book = [f"--ignore={where}/{name}" for name in ("book", "figures.py")]
-    options = ["-p", "no:cacheprovider", "-o", "doctest_optionflags=NORMALIZE_WHITESPACE ELLIPSIS"]
-    said = run(python, "-m", "pytest", "-q", "--doctest-modules", *options, *book, where)
-    assert " passed" in said
+    flags = ["-p", "no:cacheprovider", "-o", "doctest_optionflags=NORMALIZE_WHITESPACE ELLIPSIS"]
+    given = (option.replace("PACKAGE", where) for option in options)
+    return run(python, "-m", "pytest", "-q", "--doctest-modules", *flags, *given)
+
+
+def test_its_examples_run(python):
+    """All but those that need an extra."""
+    extra = (f"--ignore=PACKAGE/{name}" for name in ("book", "tables.py", "_values.py"))
+    assert " passed" in examples(python, *extra, "PACKAGE")
+
+
+def test_the_examples_of_the_extra_for_tables_run(python, wheel):
+    """After the other test: from here on the extra is there."""
+    install(python, f"{wheel}[tables]")
+    assert " passed" in examples(python, "PACKAGE/tables.py", "PACKAGE/_values.py")
 
 
 def test_its_page_on_an_index_asks_for_no_picture_that_is_not_there(wheel):
