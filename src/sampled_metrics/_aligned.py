@@ -63,6 +63,8 @@ def aligned(ranks: Mapping[str, Any]) -> Aligned:
 
 def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     """Return one value per user of what is given by user, or in the order of the ranks."""
+    import pandas as pd
+
     index = list(values) if isinstance(values, Mapping) else index_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
         no_index(name, values)
@@ -76,14 +78,13 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
         given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
         theirs = as_users(f"the users of {name}", index, (len(given),), name)
         each = as_array(name, given)[_find(name, theirs, "ranks", group.users)]
-    missing = np.array([value is None or value != value for value in each.tolist()])
-    if missing.any():
-        refuse(name, each, missing, "known for every user")
     size = len(next(iter(group.recommenders.values())))
     if each.shape != (size,):
         raise ValueError(
             f"{name} has shape {each.shape}; {name} must have one entry per user, {size}"
         )
+    if (missing := np.asarray(pd.isna(each))).any():
+        refuse(name, each, missing, "known for every user")
     return each
 
 
