@@ -21,7 +21,7 @@ from pybtex.database import parse_file
 ROOT = Path(__file__).parents[2]
 ZIP = "sampled-metrics-notebooks.zip"
 # what the notebooks import, and what opens and runs them; the package itself goes with them
-NEEDS = "jupytext matplotlib myst-nb numpy pandas pytest scikit-learn scipy".split()
+NEEDS = "duckdb jupytext matplotlib myst-nb numpy pandas pyarrow pytest scikit-learn scipy".split()
 README = """\
 The notebooks of "Sampled Metrics, Exactly", with the package that they import.
 
@@ -208,7 +208,7 @@ def write_zip(app, notebooks, folder):
     contents |= {
         path.relative_to(ROOT).as_posix(): path.read_bytes()
         for path in (ROOT / "book/data").iterdir()
-        if path.suffix in {".csv", ".json"}
+        if path.suffix in {".csv", ".gz", ".json"}
     }
     with zipfile.ZipFile(Path(app.outdir, ZIP), "w") as archive:
         for name, content in sorted(contents.items()):
