@@ -181,13 +181,15 @@ def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
 def _apart(heights: np.ndarray, step: float) -> np.ndarray:
     """Move sorted heights apart until neighbors differ by a step, as little as it takes.
 
-    They are the cumulated steps plus the isotonic fit of what is left, so that the sum of squared
-    moves is the least possible.
+    They are the cumulated steps plus the isotonic fit of what is left, between 0 and 1, so that the
+    sum of squared moves is the least possible.
     """
     from scipy.optimize import isotonic_regression
 
     steps = step * np.arange(len(heights))
-    return isotonic_regression(heights - steps).x + steps if len(heights) else heights
+    if len(heights) == 0:
+        return heights
+    return np.clip(isotonic_regression(heights - steps).x, 0, max(1 - steps[-1], 0)) + steps
 
 
 def _readable(color: str) -> str:
