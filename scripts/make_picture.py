@@ -12,7 +12,7 @@ from sampled_metrics import (
     exact_evaluation,
     sampled_evaluation,
 )
-from sampled_metrics.book import compare_orders, use_style
+from sampled_metrics.book import slope_chart, use_style
 
 BOOK = Path(__file__).parents[1] / "book"
 
@@ -32,11 +32,10 @@ if __name__ == "__main__":
         repeats=100,
         rng=2020,
     )
-    figure = compare_orders(
+    ax = slope_chart(
         {
             "exact": 100 * exact.set_index("recommender")["value"],
             "among 100 random movies": 100 * runs.groupby("recommender")["value"].mean(),
-        },
-        "Recall@10 in percent",
+        }
     )
-    figure.savefig(BOOK / "_static" / "order-flip.svg", metadata={"Date": None})
+    ax.figure.savefig(BOOK / "_static" / "order-flip.svg", metadata={"Date": None})

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 import sampled_metrics
 from sampled_metrics import (
@@ -137,14 +138,30 @@ def test_the_first_page_of_the_package():
 
 def test_the_code_of_the_readme_says_what_it_returns():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    own, values = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    first, own, values = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names = {}
+    exec(compile(first, "README.md", "exec"), names)
+    for kind in ("exact", "sampled"):
+        found = ", ".join(f"{name} {value:.3f}" for name, value in names[kind].items())
+        assert re.search(f"# {kind}: +{found}", first)
     exec(compile(own, "README.md", "exec"), names)
     assert names["found"].table["value"].iloc[[0, 2]].tolist() == [0.5, 0], "mine is ahead"
     exec(compile(values, "README.md", "exec"), names)
     assert names["Recall"](k=10)(names["ranks"]).tolist() == [0, 1, 0, 0, 0]
     precision = names["Precision"](k=3)(names["users"])
     np.testing.assert_allclose(precision, [2 / 3, 1 / 3, 0, np.nan, np.nan])
+
+
+def test_the_readme_lists_the_chapters_of_the_book():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [f"{c['file']}.md" for p in toc["parts"] if p.get("numbered") for c in p["chapters"]]
+    titles = [re.search("^# (.*)", (ROOT / f).read_text("utf-8"), re.M)[1] for f in files]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = "".join(re.findall(r"^\| \w.*\[.*\]\(book/.*\|$", text, re.M))
+    assert re.findall(r"\[(.*?)\]\((book/.*?)\)", rows) == list(zip(titles, files, strict=True))
+    landing = (ROOT / "book/index.md").read_text(encoding="utf-8")
+    listed = landing.partition("All chapters")[2].partition("```")[0]
+    assert re.findall(r"\{ref\}`([\w-]+)`", listed) == [Path(f).stem for f in files]
 
 
 @pytest.mark.parametrize("calls", RIGHT, ids=lambda calls: calls.__name__)

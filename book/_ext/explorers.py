@@ -14,7 +14,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-NAMES = ("toy", "weight", "correction", "reviewer", "five-users")
+NAMES = ("toy", "flip", "weight", "correction", "reviewer", "five-users")
 
 
 class explorer(nodes.General, nodes.Element):

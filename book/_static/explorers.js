@@ -59,10 +59,10 @@ const ticksOf = ({ min, max, log, ticks }) => {
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 // Draw lines (with a few marks each), single marks and an area.
-function plot(svg, { text, height = 320, x, y, lines = [], marks = [], area, at, legend = [] }) {
+function plot(svg, { text, height = 320, x, y, lines = [], marks = [], area, at, legend = [], ends }) {
   const width = svg.getBoundingClientRect().width || 600, yTicks = ticksOf(y);
   const left = 14 + 7.2 * Math.max(...yTicks.map(([, name]) => `${name}`.length));
-  const top = 10 + 18 * legend.length, bottom = height - 44, right = width - 32;
+  const top = 10 + 18 * legend.length, bottom = height - 44, right = width - (ends ? 44 : 32);
   const place = ({ min, max, log }, v) =>
     (log ? Math.log(v) / Math.log(max) : (v - min) / (max - min));
   const X = (v) => Math.round(left + place(x, v) * (right - left));
@@ -80,11 +80,13 @@ function plot(svg, { text, height = 320, x, y, lines = [], marks = [], area, at,
     ...ticksOf(x).map(([v, name]) => `<path class="grid" d="M${X(v)} ${top}V${bottom}"/>
       <text x="${X(v)}" y="${bottom + 17}">${name}</text>`),
     `<text x="${(left + right) / 2}" y="${height - 8}">${x.label}</text>`,
-    area && `<path class="area" d="${path(area)}Z"/>
-      <path class="at" d="M${X(at)} ${top}V${bottom}"/>`,
+    area && `<path class="area" d="${path(area)}Z"/>`,
+    at && `<path class="at" d="M${X(at)} ${top}V${bottom}"/>`,
     ...lines.map(([style, points]) => `<path class="line s${style}" d="${path(points)}"/>`),
     ...spots.map(({ style, x: a, y: b, shift = 0 }) =>
       `<g class="s${style}">${MARKS[style](X(a), Y(b) + shift)}</g>`),
+    ...(ends ? lines : []).map(([style, points], i) => `<text class="start name s${style}"
+      x="${right + 8}" y="${Y(points.at(-1)[1]) + ends[i][1]}">${ends[i][0]}</text>`),
     ...legend.map((name, i) => `<g class="s${i}">
       ${lines.length ? `<path class="line" d="M${left} ${8 + 18 * i}h28"/>` : ""}
       ${MARKS[i](left + 14, 8 + 18 * i)}</g>
@@ -156,6 +158,38 @@ Object.assign(toy, {
     ${metricAndCutoff}${sampling(99)}${twice}`,
   panels: 2,
   tables: ["Mean over the five instances"],
+});
+
+// On the landing page: the same ranks, and one slider.
+const flip = ({ m }) => {
+  const n = 10000, metric = M.averagePrecision(); // the reciprocal rank, as one item is relevant
+  const percent = (values, r) => 100 * M.expectation(values, r, n, false);
+  const means = (m) => {
+    const values = M.sampledValues(metric, m);
+    return NAMES.map((who) => M.mean(TOY[who].map((r) => percent(values, r))));
+  };
+  flip.curve ??= spaced(1, n - 1, 50).map((m) => [m, means(m)]);
+  const exact = means(n - 1), sampled = means(m);
+  const winner = (v) => NAMES[v.indexOf(Math.max(...v))];
+  return {
+    sentence: `Exact winner: ${winner(exact)}. Winner among ${whole(m)} random items: ${
+      winner(sampled)}.`,
+    plots: [{
+      text: `Among ${whole(m)} items, ${NAMES.map((who, i) =>
+        `${who} has ${fixed(sampled[i], 1)} percent`).join(", ")}.`,
+      height: 300, at: m, x: { ...toRank(n, "sampled items, m (drag the line)") },
+      y: { min: 1, max: 100, log: true },
+      lines: NAMES.map((_, i) => [i, flip.curve.map(([m, v]) => [m, v[i]])]),
+      ends: NAMES.map((who, i) => [who, [-2, 12, 4][i]]),
+      marks: NAMES.map((_, i) => ({ style: i, x: m, y: sampled[i], field: "m" })),
+    }],
+    tables: [[["", ...NAMES], ["exact", ...exact.map((v) => fixed(v, 1))],
+      [`among ${whole(m)}`, ...sampled.map((v) => fixed(v, 1))]]],
+  };
+};
+Object.assign(flip, {
+  controls: sampling(99),
+  tables: ["Mean reciprocal rank in percent"],
 });
 
 const weight = (form) => {
@@ -316,7 +350,7 @@ const fillIn = (table, [head, ...rows]) => {
   table.parentElement.tabIndex = -(scrollWidth <= clientWidth && scrollHeight <= clientHeight);
 };
 
-const KINDS = { toy, weight, correction, reviewer, "five-users": fiveUsers };
+const KINDS = { toy, flip, weight, correction, reviewer, "five-users": fiveUsers };
 
 function start(figure) {
   const kind = KINDS[figure.dataset.explorer];

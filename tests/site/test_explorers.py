@@ -25,6 +25,7 @@ from sampled_metrics import (
 
 PAGES = {
     "toy": "toy-example",
+    "flip": "index",
     "weight": "sampled-rank",
     "correction": "corrections",
     "reviewer": "what-a-sample-tells",
@@ -348,6 +349,24 @@ def test_toy_example_by_keyboard(start):
     assert "A > B > C: it flips" in tab.explorer.inner_text()
 
 
+def test_the_landing_page_has_the_same_winners_as_the_package(start):
+    tab = start("flip")
+    ranks = np.array([[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]])
+    metric = AveragePrecision()
+    exact = 100 * metric(ranks, 10_000).mean(axis=1)
+    for m, winner in ((99, "A"), (9999, "C"), (1, "A")):
+        enter(tab, m=m)
+        settle(tab)
+        expected = 100 * draw_of(10_000, m, False).expect(ranks, metric).mean(axis=1)
+        assert table(tab)[1:] == [
+            ["exact", *fixed(exact, 1)],
+            [f"among {m:,}", *fixed(expected, 1)],
+        ]
+        assert "ABC"[expected.argmax()] == winner
+        text = f"Exact winner: C. Winner among {m:,} random items: {winner}."
+        assert text in tab.explorer.inner_text()
+
+
 def test_slider_moves_the_number_and_the_number_the_slider(start):
     tab = start("toy")
     go_to(tab, "m", "range")
@@ -489,6 +508,7 @@ BAD = [
     ("toy", "A0", "0", "A whole number from 1 to 10000, please."),
     ("toy", "A0", "10001", "A whole number from 1 to 10000, please."),
     ("toy", "m", "2.5", "A whole number from 1 to 9999, please."),
+    ("flip", "m", "", "A whole number from 1 to 9999, please."),
     ("weight", "n", "", "A whole number from 2 to 100000, please."),
     ("correction", "gamma", "2", "A number from 0.001 to 1, please."),
     ("reviewer", "value", "1.2", "A number from 0 to 1, please."),
@@ -620,4 +640,4 @@ def test_only_pages_with_an_explorer_load_it(html):
 
 
 def test_explorers_are_small(html):
-    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 35_000
+    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 40_000
