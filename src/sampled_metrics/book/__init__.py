@@ -1,9 +1,20 @@
-"""What the pages of the book share: the look of figures, and self-checks of exercises.
+"""What the pages of the book share: the look of figures and tables, and self-checks of exercises.
 
 It needs matplotlib: ``pip install "sampled-metrics[book]"``.
 """
 
 from sampled_metrics.book.exercises import Answer
-from sampled_metrics.book.figures import COLORS, compare_orders, use_style
+from sampled_metrics.book.figures import intervals, label_lines, slope_chart
+from sampled_metrics.book.style import COLORS, METRIC_COLORS, use_style
+from sampled_metrics.book.tables import table
 
-__all__ = ["COLORS", "Answer", "compare_orders", "use_style"]
+__all__ = [
+    "COLORS",
+    "METRIC_COLORS",
+    "Answer",
+    "intervals",
+    "label_lines",
+    "slope_chart",
+    "table",
+    "use_style",
+]

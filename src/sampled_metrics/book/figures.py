@@ -1,102 +1,197 @@
-"""One look for every figure of the book."""
+"""The kinds of figure that come back in every chapter, drawn the same way each time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from cycler import cycler
-from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "compare_orders", "use_style"]
+from sampled_metrics.book.style import COLORS
 
-COLORS = {
-    "A": "#0072B2",
-    "B": "#D55E00",
-    "C": "#009E73",
-    "X": "#0072B2",
-    "Y": "#D55E00",
-    "Z": "#009E73",
-}
-"""The color of each recommender, the same in every chapter; told apart by color-blind readers.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-After Okabe and Ito, Color Universal Design (2008).
-"""
+__all__ = ["intervals", "label_lines", "slope_chart"]
+
+OTHER = "0.6"  # a recommender that the figure is not about
 
 
-def use_style() -> None:
-    """Set Matplotlib's defaults to the book's; in a notebook, draw vector graphics.
+def slope_chart(
+    columns: Mapping[str, Mapping[str, float]],
+    *,
+    ax: Axes | None = None,
+    fmt: str = "{:.1f}",
+    colors: Mapping[str, str] = COLORS,
+    names_right: bool = True,
+) -> Axes:
+    """Draw the order of recommenders in each column; lines that cross are pairs that change places.
 
-    In a notebook, NumPy's scalars print as plain numbers from here on, not as
-    ``np.float64(...)``. Elsewhere, NumPy is left alone.
-
-    Examples
-    --------
-    >>> with mpl.rc_context():
-    ...     use_style()
-    ...     mpl.rcParams["axes.spines.top"]
-    False
-    """
-    mpl.rcParams.update(
-        {
-            "axes.grid": True,
-            "axes.prop_cycle": cycler(
-                color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"]
-            ),
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlesize": "medium",  # the label of a panel
-            "figure.constrained_layout.use": True,
-            "figure.figsize": (5.4, 3.2),
-            "figure.labelsize": "medium",
-            "font.size": 11.0,
-            "grid.alpha": 0.3,
-            "legend.frameon": False,
-            "lines.linewidth": 2.0,
-            # The same run gives the same file, to the byte.
-            "svg.hashsalt": "sampled_metrics",
-        }
-    )
-    try:
-        from IPython import get_ipython
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
-    except ImportError:  # a plain Python: nothing more to set
-        return
-    if get_ipython() is not None:
-        np.set_printoptions(legacy="1.25")
-        set_matplotlib_formats("svg", metadata={"Date": None})
-
-
-def compare_orders(panels: Mapping[str, pd.Series[float]], xlabel: str) -> Figure:
-    """Draw one panel of bars per way to measure, to see whether the order changes.
+    Heights are places, not values, so that columns of another scale can be compared and no two
+    labels lie on each other. Equal values share the mean of their places' height.
 
     Parameters
     ----------
-    panels : mapping of str to Series
-        For each way to measure, the value of each recommender, by its name in `COLORS`.
-    xlabel : str
-        What the bars measure.
+    columns : mapping of str to Series or dict
+        For each way to measure, the value of each recommender. Larger is better.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
+    fmt : str, default "{:.1f}"
+        How values are written.
+    colors : mapping of str to str, default `COLORS`
+        The color of each recommender; the others are gray.
+    names_right : bool, default True
+        Whether to write the names at the right end, too.
 
     Returns
     -------
-    Figure
+    Axes
 
     Examples
     --------
-    >>> exact, sampled = pd.Series({"A": 0.1, "B": 0.2}), pd.Series({"A": 0.6, "B": 0.5})
-    >>> len(compare_orders({"exact": exact, "sampled": sampled}, "Recall@10").axes)
-    2
+    >>> exact, sampled = {"A": 1.0, "B": 2.0}, {"A": 60.0, "B": 50.0}
+    >>> ax = slope_chart({"exact": exact, "sampled": sampled})
+    >>> [round(float(y), 1) for y in ax.lines[0].get_ydata()]  # A was second and is first
+    [1.0, 2.0]
     """
-    figure, axes = plt.subplots(1, len(panels), sharey=True, figsize=(5.4, 2.2), squeeze=False)
-    for ax, (title, values) in zip(axes[0], panels.items(), strict=True):
-        bars = ax.barh(values.index, values, color=[COLORS[name] for name in values.index])
-        ax.bar_label(bars, fmt="%.1f", padding=3)
-        ax.set_xlabel(title)
-        ax.grid(visible=False)
-        ax.margins(x=0.25)
-    axes[0, 0].invert_yaxis()
-    figure.supxlabel(xlabel)
-    return figure
+    if ax is None:
+        _, ax = plt.subplots(figsize=(5.2, 0.8 + 0.42 * max(map(len, columns.values()))))
+    values = pd.DataFrame({name: pd.Series(dict(column)) for name, column in columns.items()})
+    places, last = values.rank(), values.shape[1] - 1
+    for name, heights in places.iterrows():
+        color = colors.get(str(name), OTHER)
+        ax.plot(
+            range(last + 1), heights, "o-", color=color, ms=5, zorder=3 if color != OTHER else 2
+        )
+        for i, (height, value) in enumerate(zip(heights, values.loc[str(name)], strict=True)):
+            inner = 0 < i < last
+            written = fmt.format(value)
+            text = f"{name}  {written}" if i == 0 else written
+            if i == last and names_right:
+                text = f"{written}  {name}"
+            ax.text(
+                i + (0 if inner else 0.08 if i else -0.08), height + 0.16 * inner, text,
+                ha="center" if inner else "left" if i else "right",
+                va="bottom" if inner else "center", color=_readable(color),
+            )  # fmt: skip
+    ax.set(xlim=(-0.55, last + 0.55), ylim=(0.5, len(values) + 0.5), yticks=[])
+    ax.set_xticks(range(last + 1), list(columns))
+    ax.xaxis.tick_top()
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def intervals(
+    table: pd.DataFrame,
+    *,
+    ax: Axes | None = None,
+    fmt: str = "{:.1f}",
+    colors: Mapping[str, str] = COLORS,
+) -> Axes:
+    """Draw a line of intervals, one for each row: a dot for the value, a whisker from low to high.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns "value", "low" and "high", in the order from top to bottom; a column "exact", if
+        there is one, is marked by a diamond.
+    ax : Axes, optional
+        Where to draw; by default a figure of its own.
+    fmt : str, default "{:.1f}"
+        How values are written.
+    colors : mapping of str to str, default `COLORS`
+        The color of each row, by its name.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"value": [2.0], "low": [1.0], "high": [4.0]}, index=["X"])
+    >>> intervals(table).get_yticklabels()[0].get_text()
+    'X'
+    """
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7.2, 0.9 + 0.42 * len(table)))
+    names = [str(name) for name in table.index]
+    for y, name in enumerate(names):
+        row, color = table.iloc[y], colors.get(name, "0.35")
+        ax.plot([row["low"], row["high"]], [y, y], color=color, lw=2)
+        if np.isfinite(row["value"]):
+            ax.plot(row["value"], y, "o", color=color, ms=6)
+            ax.annotate(
+                fmt.format(row["value"]), (row["value"], y), (0, 5), textcoords="offset points",
+                ha="center", va="bottom", fontsize="small", color=_readable(color),
+            )  # fmt: skip
+        if "exact" in table and np.isfinite(row["exact"]):
+            ax.plot(row["exact"], y, "D", mfc="white", color=color, ms=6, zorder=4)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.75)
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    return ax
+
+
+def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
+    """Write each line's label at its right end, in its color, in place of a legend.
+
+    Call it last: labels that would lie on each other are moved apart on the axes as they are.
+
+    Parameters
+    ----------
+    ax : Axes
+        Its lines with a label are labeled.
+    gap : float, default 1.15
+        The least distance of two labels, in heights of a letter.
+
+    Examples
+    --------
+    >>> _, ax = plt.subplots()
+    >>> lines = ax.plot([0, 1], [0, 1], label="up") + ax.plot([0, 1], [0, 0.99], label="almost")
+    >>> label_lines(ax)
+    >>> [text.get_text() for text in ax.texts]
+    ['almost', 'up']
+    """
+    inverse, low, high = ax.transAxes.inverted(), *sorted(ax.get_xlim())
+    ends = []
+    for line in ax.lines:
+        label = str(line.get_label())
+        points = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+        inside = np.isfinite(points).all(1) & (points[:, 0] >= low) & (points[:, 0] <= high)
+        if not label.startswith("_") and inside.any():
+            at = inverse.transform(ax.transData.transform(points[inside][-1]))
+            ends.append((float(at[1]), float(at[0]), label, _readable(str(line.get_color()))))
+    ends.sort()
+    height = ax.bbox.height / ax.figure.dpi * 72  # points
+    step = gap * plt.rcParams["font.size"] / height
+    heights = _apart(np.clip([end[0] for end in ends], 0, 1), step)
+    for y, (_, x, label, color) in zip(heights, ends, strict=True):
+        ax.annotate(
+            label, (x, y), (5, 0), xycoords="axes fraction", textcoords="offset points",
+            va="center", color=color,
+        )  # fmt: skip
+
+
+def _apart(heights: np.ndarray, step: float) -> np.ndarray:
+    """Move sorted heights apart until neighbors differ by a step, as little as it takes.
+
+    They are the cumulated steps plus the isotonic fit of what is left, between 0 and 1, so that the
+    sum of squared moves is the least possible.
+    """
+    from scipy.optimize import isotonic_regression
+
+    steps = step * np.arange(len(heights))
+    if len(heights) == 0:
+        return heights
+    return np.clip(isotonic_regression(heights - steps).x, 0, max(1 - steps[-1], 0)) + steps
+
+
+def _readable(color: str) -> str:
+    """Return a color dark enough for text."""
+    return "0.35" if color == OTHER else color

@@ -1,0 +1,86 @@
+"""One layout for every table of the book."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from IPython.display import HTML
+
+__all__ = ["table"]
+
+
+def table(
+    values: pd.DataFrame | pd.Series[Any], caption: str = "", digits: int | None = None
+) -> HTML:
+    """Lay out a table: numbers to the right, with separators and as many digits in a column.
+
+    Parameters
+    ----------
+    values : DataFrame or Series
+        What to show.
+    caption : str, optional
+        Stands above the table.
+    digits : int, optional
+        Digits after the point, in columns of floats; by default, pandas' ``display.float_format``
+        if it is set, else as many as give the column's largest number three significant digits.
+
+    Returns
+    -------
+    HTML
+
+    Examples
+    --------
+    >>> shown = table(pd.DataFrame({"users": [1000, 20]}, index=["X", "Y"]), "How many")
+    >>> "1,000" in shown.data, "How many" in shown.data
+    (True, True)
+    """
+    from IPython.display import HTML
+
+    frame = values.to_frame() if isinstance(values, pd.Series) else values
+    formats = [_format(frame.iloc[:, i], digits) for i in range(frame.shape[1])]
+    cells = {i: frame.iloc[:, i].map(form or _text) for i, form in enumerate(formats)}
+    shown = pd.DataFrame(cells, index=frame.index).set_axis(frame.columns, axis=1)
+    if frame.index.nlevels == 1 and frame.index.name is not None:
+        # into the corner: pandas gives it a row of its own, empty otherwise
+        shown = shown.rename_axis(index=None)
+        shown.columns.names = [*shown.columns.names[:-1], frame.index.name]
+    style = shown.style.format(escape="html")
+    style = style.format_index(escape="html").format_index(escape="html", axis=1)
+    html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
+    html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
+    for i, form in enumerate(formats):
+        if form is None:
+            html = html.replace(f' col{i}"', f' col{i} text"')
+    return HTML(html)
+
+
+def _text(value: object) -> str:
+    return "–" if value is None or value is pd.NA or value != value else str(value)
+
+
+def _format(column: pd.Series[Any], digits: int | None) -> Callable[[Any], str] | None:
+    """Return what writes this column's numbers, or None if it holds no numbers."""
+    if is_bool_dtype(column):
+        return None
+    if is_integer_dtype(column):
+        return lambda value: "–" if pd.isna(value) else f"{value:,d}"
+    if not is_float_dtype(column):
+        return None
+    chosen = pd.options.display.float_format
+    if digits is None and chosen is not None:
+        return lambda value: "–" if pd.isna(value) else str(chosen(value))
+    largest = float(column.abs().max())
+    if digits is None and 0 < largest < 1e-3:
+        return lambda value: "–" if pd.isna(value) else f"{value:.2g}"
+    if digits is None:
+        size = math.floor(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
+        digits = min(max(2 - size, 0), 3)
+    return lambda value: "–" if pd.isna(value) else f"{value:,.{digits}f}"
