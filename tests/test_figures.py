@@ -1,0 +1,133 @@
+"""The look of the book: what its figures and tables show, and what it leaves alone."""
+
+import base64
+import re
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from sampled_metrics.book import COLORS, intervals, label_lines, slope_chart, table, use_style
+from sampled_metrics.book.display import both_widths
+
+
+@pytest.fixture(autouse=True)
+def _style():
+    with mpl.rc_context():
+        use_style()
+        yield
+    plt.close("all")
+
+
+def narrow(svg):
+    return base64.b64decode(re.search('id="narrow">([^<]*)', svg)[1]).decode()
+
+
+def width(svg):
+    return float(ElementTree.fromstring(svg).get("width").removesuffix("pt"))
+
+
+def cells(shown):
+    """The texts of a table's rows, header included."""
+    rows = re.findall(r"<tr>(.*?)</tr>", shown.data, re.S)
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
+
+
+def test_outside_a_notebook_numpy_and_pandas_are_left_alone():
+    assert repr(np.float64(1)) == "np.float64(1.0)"
+    assert 'border="1"' in pd.DataFrame({"a": [1]})._repr_html_()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 2), (2, 4)])
+def test_a_figure_has_a_second_drawing_for_phones_and_is_as_it_was(shape):
+    figure, axes = plt.subplots(*shape, sharey=True, squeeze=False)
+    for i, ax in enumerate(axes.flat):
+        ax.plot([0, 1], [0, i])
+    figure.draw_without_rendering()
+    places = [ax.get_position().bounds for ax in axes.flat]
+    size = figure.get_size_inches().tolist()
+    wide = both_widths(figure)
+    assert width(wide) > 480
+    assert width(narrow(wide)) <= 280  # points: 375 pixels
+    assert figure.get_size_inches().tolist() == size
+    figure.draw_without_rendering()
+    np.testing.assert_allclose([ax.get_position().bounds for ax in axes.flat], places, atol=0.01)
+
+
+def test_the_same_figure_gives_the_same_file():
+    first, second = (both_widths(slope_chart({"a": {"X": 1}, "b": {"X": 2}}).figure) for _ in "12")
+    assert first == second
+
+
+def test_lines_cross_in_a_slope_chart_where_the_order_changes():
+    ax = slope_chart(
+        {"exact": {"X": 1.0, "Y": 2.0, "other": 0.0}, "sampled": {"X": 9, "Y": 8, "other": 7}}
+    )
+    heights = {line.get_color(): line.get_ydata().tolist() for line in ax.lines}
+    assert heights[COLORS["X"]] == [2, 3]
+    assert heights[COLORS["Y"]] == [3, 2]
+    texts = {text.get_text() for text in ax.texts}
+    assert texts == {"X  1.0", "Y  2.0", "other  0.0", "9.0  X", "8.0  Y", "7.0  other"}
+
+
+def test_equal_values_share_their_place():
+    ax = slope_chart({"a": {"X": 1, "Y": 1}, "b": {"X": 1, "Y": 2}}, names_right=False)
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[1.5, 1], [1.5, 2]]
+
+
+def test_intervals_go_from_low_to_high():
+    rows = pd.DataFrame({"value": [2, np.nan], "low": [1, 0], "high": [4, 9]}, index=["X", "all"])
+    ax = intervals(rows.assign(exact=[3, 5]))
+    whiskers = [line.get_xdata().tolist() for line in ax.lines if len(line.get_xdata()) == 2]
+    assert whiskers == [[1, 4], [0, 9]]
+    marks = [line.get_xdata().item() for line in ax.lines if len(line.get_xdata()) == 1]
+    assert marks == [2, 3, 5]  # a value that is missing has no dot
+
+
+@pytest.mark.parametrize("ends", [[0.5], [0, 0, 0], [1, 1, 0.99], [0.2, 0.21, 0.9], []])
+def test_labels_stand_apart_in_the_order_of_their_lines(ends):
+    _, ax = plt.subplots()
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    for i, end in enumerate(ends):
+        ax.plot([0, 1], [0, end], label=f"line {i}")
+    label_lines(ax)
+    heights = [text.xy[1] for text in ax.texts]
+    assert [text.get_text() for text in ax.texts] == [
+        f"line {i}" for i in sorted(range(len(ends)), key=lambda i: ends[i])
+    ]
+    letter = plt.rcParams["font.size"] / (ax.bbox.height / ax.figure.dpi * 72)
+    assert all(np.diff(heights) > letter)
+    assert all(-0.001 <= y <= 1.001 for y in heights)
+
+
+def test_a_table_has_no_empty_row_and_equal_digits():
+    frame = pd.DataFrame(
+        {"users": [6040, 12], "share": [0.12345, 1.0], "kind": ["a<b", None]},
+        index=pd.Index(["X", "Y"], name="recommender"),
+    )
+    assert cells(table(frame)) == [
+        ["recommender", "users", "share", "kind"],
+        ["X", "6,040", "0.12", "a&lt;b"],
+        ["Y", "12", "1.00", "–"],
+    ]
+    assert cells(table(frame[["share"]], digits=3))[1:] == [["X", "0.123"], ["Y", "1.000"]]
+    assert "<caption>What it is</caption>" in table(frame, "What it is").data
+    assert table(frame).data.count(' text"') == 3  # the column of words and its head
+
+
+def test_a_table_of_two_levels_names_its_rows_in_the_corner():
+    columns = pd.MultiIndex.from_product([["exact", "sampled"], ["X", "Y"]], names=["", "by"])
+    frame = pd.DataFrame(np.arange(4.0)[None] + 100, pd.Index([5], name="m"), columns)
+    assert cells(table(frame)) == [
+        ["", "exact", "sampled"],
+        ["m", "X", "Y", "X", "Y"],
+        ["5", "100", "101", "102", "103"],
+    ]
+
+
+def test_pandas_own_format_of_floats_is_kept():
+    with pd.option_context("display.float_format", "{:.1f}".format):
+        assert cells(table(pd.Series([0.25], name="x")))[1] == ["0", "0.2"]
