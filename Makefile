@@ -5,7 +5,8 @@ VENV ?= .venv
 SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
-.PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines screenshots
+.PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines
+.PHONY: screenshots measures
 .PHONY: lint format dev
 .PHONY: ranks more-ranks elsewhere-ranks published-ranks popular-draws dialects check-dialects mutants clean
 
@@ -37,6 +38,10 @@ test-doors: .venv-doors/ready
 test-engines: .venv-engines/ready
 	.venv-engines/$(SCRIPTS)/pytest tests/engines
 	$(PYTHON) scripts/passed.py --note $@
+
+# How long and how hard each page is, as a table.
+measures: book
+	$(BIN)/python scripts/measure_pages.py
 
 screenshots: book
 	SCREENSHOTS=1 $(BIN)/pytest tests/site -k fits_the_screen

@@ -130,7 +130,11 @@ def readable(notebook, read):
 
 
 def without_solutions(notebook):
-    """Return the notebook without solutions and results."""
+    """Return the notebook without solutions and results, and without the book's own checks.
+
+    These stand in the cells that the page removes: they hold for the book's input only, and a
+    student may change any of it.
+    """
     notebook = copy.deepcopy(notebook)
     cells, inside = [], False
     for cell in notebook.cells:
@@ -139,7 +143,7 @@ def without_solutions(notebook):
             inside = any(not match["end"] for match in SOLUTION.finditer(text))
             cell.source = SOLUTION.sub("", text)
             cells += [cell] if cell.source.strip() else []
-        elif not inside:
+        elif not inside and "remove-cell" not in cell.metadata.get("tags", []):
             cell.outputs, cell.execution_count = [], None
             cells.append(cell)
     notebook.cells = cells
