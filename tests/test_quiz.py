@@ -34,7 +34,7 @@ def test_each_part_has_a_quiz():
 @every_quiz
 def test_each_question_has_one_right_answer(page):
     found = questions(page)
-    assert 6 <= len(found) <= 8
+    assert 6 <= len(found) <= 10
     assert sum(map(len, found.values())) == source(page).count("{dropdown}")
     for question, answers in found.items():
         assert len(answers) in (3, 4), question
