@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import comb
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -36,6 +36,8 @@ from sampled_metrics import (
     Uncorrected,
 )
 
+T = TypeVar("T")
+
 DATA = Path(__file__).parents[1] / "book" / "data"
 
 # The toy example of the paper, where n = 10,000.
@@ -44,6 +46,12 @@ TOY = {
     "B": [40, 40, 8437, 9266, 4482],
     "C": [212, 2, 743, 5342, 1548],
 }
+
+
+def known(value: T | None) -> T:
+    """What may be None elsewhere, and is not None here."""
+    assert value is not None
+    return value
 
 
 # --- metrics and estimators of one's own, written with nothing but the public contract
@@ -244,7 +252,7 @@ def exact_pmf_of_tie(best, n_tied, n, m, replacement):
     few = range(min(length, m + 1))
     rows = np.array([ways(best + i, n, m, replacement)[0] for i in few], dtype=object)
     total = ways(best, n, m, replacement)[1] * length
-    counts = 0
+    counts: Any = 0
     for j in few:
         counts = counts + comb(length, j + 1) * rows[0]
         rows = np.diff(rows, axis=0)
@@ -278,12 +286,12 @@ def ways_of_user(tied, user):
     """All equally likely ways to rank the entries of one user, a row of ranks for each way."""
     entries = np.flatnonzero(tied.users == user)
     places = tied_places(tied)
-    blocks = {}
+    blocks: dict[range, list[int]] = {}
     for entry in entries.tolist():
         blocks.setdefault(places[entry], []).append(entry)
     rows = []
     for choice in product(*(permutations(block, len(blocks[block])) for block in blocks)):
-        ranks = {}
+        ranks: dict[int, int] = {}
         for block, chosen in zip(blocks, choice, strict=True):
             ranks.update(zip(blocks[block], chosen, strict=True))
         rows.append([ranks[entry] for entry in entries.tolist()])

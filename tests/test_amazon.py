@@ -10,6 +10,7 @@ from sampled_metrics import _download
 from sampled_metrics import amazon as module
 from sampled_metrics._published import FOLDER_VARIABLE
 from sampled_metrics.amazon import load_amazon, read_sequences
+from shared import known
 
 # Users 5, 7 and 8 with three, two and four events; the order within each user is that of time.
 SEQUENCES = "5 30\n5 10\n5 20\n7 20\n7 40\n8 40\n8 30\n8 20\n8 10\n"
@@ -86,7 +87,7 @@ def test_files_that_are_not_what_they_should_be(tmp_path, text, message):
 
 def test_a_category_that_is_not_there():
     with pytest.raises(ValueError, match="category is 'books'"):
-        load_amazon("books")
+        load_amazon("books")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("category", "name"), [("games", "Video.txt"), ("beauty", "beauty.txt")])
@@ -125,7 +126,7 @@ def test_the_published_files(category, name, monkeypatch):
     assert split.train.nnz + len(split.items) == counts["events"]
     # of the file's lines, those of the first user who is tested
     lines = np.array([line.split() for line in content.decode().splitlines()], dtype=int)
-    first = lines[lines[:, 0] == split.user_names[split.users[0]]]
-    assert split.item_names[split.items[0]] == first[-1, 1]
-    train = split.item_names[split.train[[split.users[0]]].indices]
+    first = lines[lines[:, 0] == known(split.user_names)[known(split.users)[0]]]
+    assert known(split.item_names)[split.items[0]] == first[-1, 1]
+    train = known(split.item_names)[split.train[[known(split.users)[0]]].indices]
     assert sorted(train) == sorted(first[:-1, 1])

@@ -77,11 +77,11 @@ def test_a_draw_adds_what_it_would_report():
     for metric in METRICS:
         for name, estimator in estimators.items():
             one = row(orders, "A", "B", str(metric), name)
-            expected = compare(A, B, metric, draw, estimator=estimator)
-            assert one["difference"] == pytest.approx(expected.difference, abs=1e-12)
-            assert one["exact_difference"] == pytest.approx(expected.exact_difference)
-            assert one["standard_error"] == pytest.approx(expected.standard_error)
-            assert one["right_order"] == pytest.approx(expected.right_order())
+            want = compare(A, B, metric, draw, estimator=estimator)
+            assert one["difference"] == pytest.approx(want.difference, abs=1e-12)
+            assert one["exact_difference"] == pytest.approx(want.exact_difference)
+            assert one["standard_error"] == pytest.approx(want.standard_error)
+            assert one["right_order"] == pytest.approx(want.right_order())
 
 
 def test_standard_errors_of_a_draw_cover_users_ties_and_samples():

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
@@ -79,7 +80,7 @@ def solved_notebook():
     for cell in notebook.cells:
         if cell.cell_type == "code" and "raise NotImplementedError" in cell.source:
             names = re.findall(r"^def (\w+)", cell.source, re.MULTILINE)
-            cell.source = "\n\n\n".join(answers.pop(name) for name in names)
+            cell.source = "\n\n\n".join(str(answers.pop(name)) for name in names)
     assert not answers
     notebook.cells.insert(1, nbformat.v4.new_code_cell("from scipy import stats"))
     return notebook
@@ -233,7 +234,7 @@ def test_pytest_runs_it_from_the_repository():
 def test_the_worked_examples_hold():
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        names = {}
+        names: dict[str, Any] = {}
         for cell in solved_notebook().cells:
             if cell.cell_type == "code":
                 exec(cell.source, names)

@@ -53,7 +53,8 @@ def write_page(book, code):
 
 def build(book):
     """Build as `make book` does; return the exit code, the output and whether a page was run."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"]
+    program = str(Path(sys.executable).with_name("jupyter-book"))
+    command = [program, "build", ".", "-W", "-n"]
     run = subprocess.run(
         [*command, "--keep-going"], cwd=book, capture_output=True, text=True, encoding="utf-8"
     )

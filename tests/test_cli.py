@@ -111,7 +111,9 @@ def test_bounds(folder, capsys):
         "--items", "500",
     )  # fmt: skip
     for name, low, high in zip(found["recommender"], found["low"], found["high"], strict=True):
-        assert (low, high) == pytest.approx(metric_bounds(sampled[name], Recall(k=10), draw))
+        ranks = sampled[name]
+        assert isinstance(ranks, Ranks)
+        assert (low, high) == pytest.approx(metric_bounds(ranks, Recall(k=10), draw))
     code, out, _ = run(
         "evaluate", "sampled.csv", "--sampled", "--metrics", "recall@10", "--samples", "40",
         "--items", "500",
@@ -128,8 +130,8 @@ def test_explain(folder, capsys):
     )
     assert (code, out, errors) == (0, f"{expected}\n", "")
     found = table_of(capsys, *arguments)
-    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, decimals=2).to_frame()
-    pd.testing.assert_frame_equal(found, expected)
+    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, decimals=2)
+    pd.testing.assert_frame_equal(found, expected.to_frame())
 
 
 def test_scores_become_ranks(folder):
@@ -147,6 +149,7 @@ def test_scores_become_ranks(folder):
     )  # fmt: skip
     assert (code, out, errors) == (0, "", "")
     ranks = read_ranks("ranks.csv")["mine"]
+    assert isinstance(ranks, TiedRanks)
     own = scores.pivot(index="who", columns="what", values="score").to_numpy(dtype=float, copy=True)
     own[[0, 1, 1], [5, 6, 7]] = -1
     target = own[np.arange(3), [1, 2, 3]]

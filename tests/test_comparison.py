@@ -2,6 +2,7 @@
 
 from dataclasses import astuple, dataclass
 from math import inf, isnan, sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,8 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Comparison,
-    ConstrainedLeastSquares,
     Draw,
+    Estimator,
     Metric,
     RankEstimate,
     Ranks,
@@ -124,7 +125,7 @@ def test_every_sample_of_several_relevant_items(replacement, estimator, fit):
     fits = [Draw(m, n_items=n, replacement=replacement) for n in n_items]
     if fit == "paper":
         fits = [Draw(m, n_items=7)] * 3
-    of = {name: [] for name in rows}
+    of: dict[str, list[Any]] = {name: [] for name in rows}
     for name, each in rows.items():
         for row, n, draw in zip(each, n_items, fits, strict=True):
             values = estimator.fit(metric, draw)(each_sample(row, n, m, replacement))
@@ -160,7 +161,7 @@ def test_mean_and_variance_of_many_evaluations(pilot, metric, replacement, estim
     reported = each[0] - each[1]
     variance = found.variance_ties + found.variance_sampling
     assert abs(reported.mean() - found.difference) < 6 * sqrt(variance / 1000)
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 999) / 999
+    low, high = (stats.chi2.ppf(p, 999) / 999 for p in (1e-6, 1 - 1e-6))
     assert low < reported.var(ddof=1) / variance < high
 
 
@@ -176,7 +177,7 @@ def test_fits_for_each_number_of_items_and_evaluations_of_them(pilot, replacemen
     reported = each[0] - each[1]
     variance = found.variance_ties + found.variance_sampling
     assert abs(reported.mean() - found.difference) < 6 * sqrt(variance / 1000)
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 999) / 999
+    low, high = (stats.chi2.ppf(p, 999) / 999 for p in (1e-6, 1 - 1e-6))
     assert low < reported.var(ddof=1) / variance < high
 
 
@@ -194,7 +195,7 @@ def test_the_variance_over_users_is_that_of_new_users():
     fitted = Uncorrected().fit(NDCG(), draw)
     values = [fitted(draw.rvs(r, rng=rng)).mean(axis=1) for r in (a, b)]
     ratio = (values[0] - values[1]).var(ddof=1) / found.standard_error**2
-    low, high = stats.chi2.ppf([1e-6, 1 - 1e-6], 3999) / 3999
+    low, high = (stats.chi2.ppf(p, 3999) / 3999 for p in (1e-6, 1 - 1e-6))
     assert low < ratio < high
 
 
@@ -227,10 +228,10 @@ def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement, 
     estimators = {"plain": Uncorrected(), "rank": RankEstimate(), "bv": BiasVariance(0.1)}
     a, b = (ranks[:100] for ranks in pilot)
     both, draw = {"a": a, "b": b}, Draw(30, replacement=replacement)
-    got = power_analysis(both, METRICS, [draw], estimators, fit=fit)
+    power = power_analysis(both, METRICS, [draw], estimators, fit=fit)
     want = expected_evaluation(both, METRICS, draw, estimators, fit=fit)
     want = want.pivot(index=["metric", "estimator"], columns="recommender", values="value")
-    got = got.set_index(["metric", "estimator"])["difference"]
+    got = power.set_index(["metric", "estimator"])["difference"]
     np.testing.assert_allclose(got, (want["a"] - want["b"]).loc[got.index], atol=1e-12)
 
 
@@ -342,15 +343,17 @@ def test_intervals_of_sampled_evaluations_hold_what_is_reported(pilot):
 
 @pytest.mark.parametrize("probability", [0.5, 0.8, 0.95, 0.999])
 def test_users_needed_are_just_enough(pilot, probability):
-    found = compare(*pilot, NDCG(), Draw(50))
+    a, b = pilot
+    found = compare(a, b, NDCG(), Draw(50))
     assert found.order_kept
-    needed = found.users_needed(probability)
+    needed = int(found.users_needed(probability))
     assert found.at(n_users=needed).right_order() >= probability
     assert needed == 1 or found.at(n_users=needed - 1).right_order() < probability
 
 
 def test_with_a_wrong_sign_more_users_are_more_certainly_wrong(pilot):
-    found = compare(*pilot, Recall(k=10), Draw(20))
+    a, b = pilot
+    found = compare(a, b, Recall(k=10), Draw(20))
     assert not found.order_kept
     assert found.users_needed() == inf
     right = [found.at(n_users=n).right_order() for n in (100, 1000, 10_000, 100_000)]
@@ -383,7 +386,7 @@ ranks = st.integers(1, 30)
 )
 def test_the_two_ways_round(pairs, metric, n_samples, replacement):
     a, b = np.array(pairs).T
-    how = {"n_items": 30}
+    how: dict[str, Any] = {"n_items": 30}
     if n_samples:
         how = {"draw": Draw(n_samples, n_items=30, replacement=replacement)}
     ab, ba = compare(a, b, metric, **how), compare(b, a, metric, **how)
@@ -409,7 +412,8 @@ def test_who_is_never_behind_is_never_behind_on_average(pairs, metric, n_samples
 
 
 def test_auc_keeps_its_order(pilot):
-    found = compare(*pilot, AUC(), Draw(20))
+    a, b = pilot
+    found = compare(a, b, AUC(), Draw(20))
     assert found.order_kept
     assert found.difference == pytest.approx(found.exact_difference)
 
@@ -469,8 +473,8 @@ def test_equal_recommenders_with_few_and_with_many_items():
     b = np.concatenate([a[500:][::-1], a[:500][::-1]])[::-1]  # shuffled among users of a size
     same = [TiedRanks(ranks, 0, n) for ranks in (a, a)]
     other = [TiedRanks(ranks, 0, n) for ranks in (a, np.concatenate([b[:500], b[500:]]))]
-    for pair in (same, other):
-        found = compare(*pair, Recall(k=10), Draw(99), estimator=BiasVariance(0.1))
+    for one, another in (same, other):
+        found = compare(one, another, Recall(k=10), Draw(99), estimator=BiasVariance(0.1))
         assert found.exact_difference == 0
         assert found.difference == 0
         assert isnan(found.right_order())
@@ -480,7 +484,7 @@ def test_pooled_catalogs_need_the_fit_of_each_size():
     """`a` finds the items of the small catalog, and `b` nobody's: .5 against 0 exactly."""
     n = np.repeat([200, 20_000], 500)
     a, b = (TiedRanks(np.repeat([r, 5000], 500), 0, n) for r in (5, 100))
-    how = {"estimator": BiasVariance(0.1)}
+    how: dict[str, Any] = {"estimator": BiasVariance(0.1)}
     found = compare(a, b, Recall(k=10), Draw(99), **how)
     assert found.exact_difference == 0.5
     assert found.difference == pytest.approx(0.5, abs=0.03)
@@ -507,17 +511,18 @@ def test_a_power_analysis_is_a_table_of_comparisons(pilot):
     assert len(table) == 3 * 2 * 2 * 2 + 3 * 2 * 2
     assert table["n_users"].value_counts().to_dict() == {100: 18, 400: 18}
     assert table["n_samples"].isna().equals(table["estimator"] == "exact")
+    row: Any
     for row in table.itertuples(index=False):
         metric = {str(metric): metric for metric in METRICS}[row.metric]
-        how = {}
+        how: dict[str, Any] = {}
         if row.estimator != "exact":
             how = {"draw": draws[0], "estimator": estimators[row.estimator]}
         want = compare(recommenders[row.first], recommenders[row.second], metric, **how)
         want = want.at(n_users=row.n_users)
         np.testing.assert_allclose(row[5:11], astuple(want), rtol=1e-12)
         right = want.right_order(), want.right_order(same_users=True)
-        want = [want.standard_error, *right, *want.power(), want.users_needed()]
-        np.testing.assert_allclose(row[11:], want, rtol=1e-9)
+        rest = [want.standard_error, *right, *want.power(), want.users_needed()]
+        np.testing.assert_allclose(row[11:], rest, rtol=1e-9)
 
 
 def test_a_power_analysis_of_the_users_that_are_there(pilot):
@@ -530,7 +535,7 @@ def test_a_power_analysis_of_the_users_that_are_there(pilot):
 @pytest.mark.parametrize("kind", ["plain", "Ranks", "Series"])
 def test_every_kind_of_ranks(kind):
     a, b = [3, 9, 1, 30], [2, 40, 4, 4]
-    given = {
+    given: Any = {
         "plain": lambda r: np.array(r),
         "Ranks": lambda r: Ranks.from_lists([[x] for x in r]),
         "Series": lambda r: pd.Series(r, index=list("wxyz")),
@@ -605,19 +610,19 @@ def test_tied_ranks_of_other_users():
 def test_series_are_not_paired_by_position():
     a, b = pd.Series([1, 5, 9], index=list("xyz")), pd.Series([1, 5, 9], index=list("zyx"))
     sizes = pd.Series([10, 20, 30], index=list("xyz"))
-    how = {"draw": Draw(3, n_items=30)}
+    draw = Draw(3, n_items=30)
     with pytest.raises(
         ValueError, match=r"a and b have different indexes; .* b\.reindex\(a\.index"
     ):
-        compare(a, b, NDCG(), **how)
+        compare(a, b, NDCG(), draw)
     with pytest.raises(ValueError, match=r"recommenders\['a'\] and recommenders\['b'\] have diff"):
-        power_analysis({"a": a, "b": b}, [NDCG()], [how["draw"]], {"": Uncorrected()})
+        power_analysis({"a": a, "b": b}, [NDCG()], [draw], {"": Uncorrected()})
     with pytest.raises(ValueError, match="b and n_items have different indexes"):
         compare(b, b, AUC(), n_items=sizes)
     with pytest.raises(ValueError, match=r"n_items is a Series with an index; pass n_items\.to_nu"):
         compare(a, a, AUC(), Draw(3, n_items=sizes))
     assert compare(a, a, AUC(), n_items=sizes).difference == 0
-    assert compare(a, b.reindex(a.index), NDCG(), **how).n_users == 3
+    assert compare(a, b.reindex(a.index), NDCG(), draw).n_users == 3
 
 
 FITTED = BiasVariance(0.1).fit(NDCG(), Draw(3, n_items=9))
@@ -648,7 +653,7 @@ def test_wrong_arguments(name, value, message):
 
 def test_wrong_fits_are_refused_where_nothing_is_fitted():
     with pytest.raises(ValueError, match="fit is 'mean'; fit must be one of 'each', 'paper'"):
-        compare([1, 2], [3, 4], NDCG(), fit="mean")
+        compare([1, 2], [3, 4], NDCG(), fit="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="draw is None; without samples, BiasVariance"):
         compare([1, 2], [3, 4], NDCG(), estimator=BiasVariance(0.1))
     with pytest.raises(ValueError, match="n_samples is 9; without replacement it must be at most"):
@@ -662,7 +667,7 @@ def test_bad_numbers():
     with pytest.raises(ValueError, match="confidence is 0; confidence must be positive"):
         found.power(0)
     with pytest.raises(ValueError, match="confidence is '95%'; confidence must be a number"):
-        found.power("95%")
+        found.power("95%")  # type: ignore[arg-type]
     for p in (0.4, 1, 1.5, 95):
         message = rf"probability is {p}; probability must be at least 0\.5 and below 1"
         with pytest.raises(ValueError, match=message):
@@ -672,7 +677,7 @@ def test_bad_numbers():
     with pytest.raises(ValueError, match="repeats is 0; repeats must be at least 1"):
         found.at(repeats=0)
     with pytest.raises(ValueError, match="same_users is 1; same_users must be True or False"):
-        found.right_order(same_users=1)
+        found.right_order(same_users=1)  # type: ignore[arg-type]
 
 
 TOY = {"A": TiedRanks([1, 2], 0, 9), "B": TiedRanks([3, 4], 0, 9)}
@@ -741,7 +746,7 @@ def test_metrics_and_estimators_that_can_change():
             return 1
 
     @dataclass
-    class Same(ConstrainedLeastSquares.__base__):
+    class Same(Estimator):
         def solve(self, problem):
             return problem.sampled_values()
 

@@ -174,7 +174,7 @@ def test_bad_estimators():
     with pytest.raises(ValueError, match=r"prior sums to 2\.0; prior must sum to 1"):
         Multinomial(n_users=10, prior=[1, 1])
     with pytest.raises(ValueError, match="mapping is 'cubic'; mapping must be one of 'linear'"):
-        MappedCutoff("cubic")
+        MappedCutoff("cubic")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a is 0; a must be positive"):
         MappedCutoff(a=0)
     for metric in (NDCG(k=10), AveragePrecision(), AUC(), Precision(k=10)):

@@ -1,6 +1,7 @@
 """Whole evaluations as tidy tables: exact, expected and sampled."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,7 +84,7 @@ def test_exact_evaluation_of_the_toy_example():
 
 def test_every_way_to_give_ranks_is_the_same():
     rows, n = [3, 9, 1, 30], 50
-    given = {
+    given: dict[str, Any] = {
         "list": rows,
         "array": np.array(rows),
         "matrix": np.array(rows).reshape(2, 2),
@@ -366,10 +367,8 @@ def test_uncorrected_runs_expect_what_the_draw_says(recommenders):
 def test_runs_vary_as_the_variance_says(recommenders):
     """1,000 runs: a standard deviation within 15 percent, six of its standard errors."""
     draw, estimator = Draw(50, n_items=SIZES), BiasVariance(0.1)
-    table = sampled_evaluation(
-        *({"it": recommenders["tied"]}, [NDCG(k=10)], Draw(50), {"": estimator}),
-        **{"repeats": 1000, "rng": 4},
-    )
+    tied = {"it": recommenders["tied"]}
+    table = sampled_evaluation(tied, [NDCG(k=10)], Draw(50), {"": estimator}, repeats=1000, rng=4)
     variance = estimator.fit(NDCG(k=10), draw).variance(recommenders["tied"])
     assert table.value.std() == pytest.approx(variance.mean() ** 0.5 / 300**0.5, rel=0.15)
 
@@ -490,7 +489,7 @@ WRONG = [
     ({"sampled"}, "rng", -1, "rng is -1; rng must be None, an integer of 0 or above"),
     ({"exact"}, "n_items", 8, r"n_items is 8 .* but recommenders\['it'\] knows that it is 9"),
 ]
-EVALUATIONS = {
+EVALUATIONS: dict[str, tuple[Any, dict[str, Any]]] = {
     "exact": (exact_evaluation, {}),
     "expected": (expected_evaluation, {"draw": Draw(3), "estimators": PLAIN}),
     "sampled": (sampled_evaluation, {"draw": Draw(3), "estimators": PLAIN, "repeats": 2}),
@@ -563,6 +562,7 @@ def test_metrics_and_estimators_that_can_change():
             return problem.sampled_values()
 
     users, draw = {"it": TiedRanks([1, 30, 5], [0, 5, 20], 60)}, Draw(20)
+    evaluate: Any
     for evaluate, how in (
         (expected_evaluation, {}),
         (sampled_evaluation, {"repeats": 3, "rng": 0}),

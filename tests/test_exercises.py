@@ -64,7 +64,7 @@ def test_wrong(capsys, right, answer):
 
 @given(st.floats(1e-9, 1e9), st.floats(-1, 1))
 def test_numbers_are_right_up_to_the_third_digit_only(right, off):
-    texts = []
+    texts: list[str] = []
     check = Answer(Answer.digests(right))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("builtins.print", texts.append)

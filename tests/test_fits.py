@@ -3,6 +3,7 @@
 import tracemalloc
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def rational_equation_25(gamma, metric, draw):
         rows.append([Fraction(count, total) for count in counts])
     exact = [Fraction(float(value)) for value in metric(np.arange(1, n + 1), n)]
     g, size = Fraction(gamma), m + 1
-    system = [
+    system: Any = [
         [(1 - g) * sum(row[i] * row[j] for row in rows) for j in range(size)]
         + [sum(row[i] * value for row, value in zip(rows, exact, strict=True))]
         for i in range(size)
@@ -360,18 +361,18 @@ def test_no_bias_where_none_is_needed(estimator):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RankEstimate(divisor="n"), r"divisor is 'n'; divisor must be one of 'm', 'm\+1'"),
+        (lambda: RankEstimate(divisor="n"), r"divisor is 'n'; divisor must be one of 'm', 'm\+1'"),  # type: ignore[arg-type]
         (
-            lambda: RankEstimate(interpolation="cubic"),
+            lambda: RankEstimate(interpolation="cubic"),  # type: ignore[arg-type]
             "interpolation is 'cubic'; .* one of 'floor'",
         ),
         (lambda: BiasVariance(gamma=-0.1), r"gamma is -0\.1; gamma must be positive or 0"),
         (lambda: BiasVariance(gamma=1.5), r"gamma is 1\.5; gamma must be at most 1"),
-        (lambda: BiasVariance(gamma="small"), "gamma is 'small'; gamma must be a number"),
+        (lambda: BiasVariance(gamma="small"), "gamma is 'small'; gamma must be a number"),  # type: ignore[arg-type]
         (lambda: BiasVariance(gamma=np.nan), "gamma is nan; gamma must be positive or 0"),
         (lambda: BiasVariance(gamma=True), "gamma is True; gamma must be a number"),
-        (lambda: BiasVariance(gamma=[0.1]), r"gamma is \[0.1\]; gamma must be a number"),
-        (lambda: ConstrainedLeastSquares(non_negative=1), "non_negative is 1; .* be True or False"),
+        (lambda: BiasVariance(gamma=[0.1]), r"gamma is \[0.1\]; gamma must be a number"),  # type: ignore[arg-type]
+        (lambda: ConstrainedLeastSquares(non_negative=1), "non_negative is 1; .* be True or False"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_parameters(make, message):
@@ -419,4 +420,4 @@ def test_prior_that_makes_a_sampled_rank_impossible(kind):
 def test_only_estimators_with_a_use_for_it_take_a_prior():
     for kind in (Uncorrected, RankEstimate):
         with pytest.raises(TypeError, match="prior"):
-            kind(prior=[0.5, 0.5])
+            kind(prior=[0.5, 0.5])  # type: ignore[call-arg]

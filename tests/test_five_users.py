@@ -8,6 +8,7 @@ NaN marks a user without labels, who is left out of the mean.
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from sampled_metrics import (
 DATA = Path(__file__).parents[1] / "book" / "data"  # goes with the notebooks, without the others
 
 # The blog divides AP by the hits and takes NDCG's ideal list from the hits.
-BLOG = {
+BLOG: dict[str, Any] = {
     "Precision": Precision,
     "Recall": Recall,
     "F1": F1,
@@ -65,8 +66,8 @@ def users():
 @pytest.fixture(scope="module")
 def printed():
     table = pd.read_csv(DATA / "blog_five_users.csv", keep_default_na=False)
-    table = table.set_index(["metric", "k", "user"])["printed"].sort_index()
-    return table.map(lambda text: np.nan if text == "NaN" else float(Fraction(text)))
+    texts = table.set_index(["metric", "k", "user"])["printed"].sort_index()
+    return texts.map(lambda text: np.nan if text == "NaN" else float(Fraction(text)))
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,7 @@ def test_read_ratings_keeps_the_order_and_the_ids(tmp_path):
     ratings = read_ratings(write(tmp_path / "ratings.dat", RATINGS))
     assert list(ratings.columns) == ["user", "item", "rating", "timestamp"]
     assert ratings["item"].tolist() == [9, 7, 7, 8, 8, 9]
-    assert ratings.loc[5].tolist() == [2, 9, 1, 29]
+    assert ratings.iloc[5].tolist() == [2, 9, 1, 29]
     assert (ratings.dtypes == np.int64).all()
     packed = write(tmp_path / "ratings.dat.gz", gzip.compress(RATINGS.encode()))
     pd.testing.assert_frame_equal(read_ratings(packed), ratings)
@@ -169,9 +170,10 @@ def serve():
     servers = []
 
     def start(answers, context=None):
-        log = []
+        log: list[Any] = []
         server = http.server.HTTPServer(("127.0.0.1", 0), functools.partial(Handler, answers, log))
-        server.handle_error = lambda *args: None  # a client that refuses the certificate
+        # A client may refuse the certificate.
+        server.handle_error = lambda *args: None  # type: ignore[method-assign]
         if context:
             server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
@@ -423,14 +425,14 @@ def test_local_ratings_with_other_counts(small, offline, tmp_path):
 
 def test_progress_that_is_no_flag():
     with pytest.raises(ValueError, match="progress is 'no'; progress must be True or False"):
-        load_movielens_1m(progress="no")
+        load_movielens_1m(progress="no")  # type: ignore[arg-type]
 
 
 def test_unknown_source():
     with pytest.raises(
         ValueError, match="source is 'netflix'; source must be one of 'ncf', 'group"
     ):
-        load_movielens_1m("netflix")
+        load_movielens_1m("netflix")  # type: ignore[arg-type]
 
 
 # The real data

@@ -75,7 +75,7 @@ def test_exact_against_all_ordered_draws(data):
     above = np.array(
         data.draw(st.lists(st.booleans(), min_size=len(weights), max_size=len(weights)))
     )
-    m = data.draw(st.integers(1, np.count_nonzero(weights)))
+    m = data.draw(st.integers(1, int(np.count_nonzero(weights))))
     got = WeightedDraw(m, weights, replacement=False).pmf(above)
     np.testing.assert_allclose(
         got, by_all_ordered_draws(weights, above, m), rtol=1e-11, atol=1e-300
@@ -259,7 +259,7 @@ def test_a_draw_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         draw.weights[0] = 5
     with pytest.raises(AttributeError):
-        draw.n_samples = 2
+        draw.n_samples = 2  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

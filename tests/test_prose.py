@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from shared import known
+
 BOOK = Path(__file__).parents[1] / "book"
 PAGES = sorted(path.stem for path in BOOK.glob("*.md"))
 every_page = pytest.mark.parametrize("page", PAGES)
@@ -65,7 +67,7 @@ def cells(page):
         if match["kind"] == "code-cell":
             body = match["body"].partition("\n")[2]
             split = re.match(r"(---\n.*?^---\n|(?::[^\n]*\n)*)(.*)", body, re.M | re.S)
-            yield split.groups()
+            yield known(split).groups()
 
 
 def inputs(page):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sampled_metrics import NDCG, Ranks, Recall, TiedRanks, ranks_from_recommendations
-from shared import METRICS
+from shared import METRICS, known
 
 rows_of_ranks = st.lists(st.sets(st.integers(1, 30), max_size=6), max_size=8)
 
@@ -40,7 +40,10 @@ def test_lists_in_any_order_become_sorted(rows):
     assert ranks.instance.tolist() == [x for x, row in enumerate(rows) for _ in row]
     assert ranks.order.tolist() == [j for row in rows for j in range(1, len(row) + 1)]
     assert ranks.is_one_each == all(len(row) == 1 for row in rows)
-    assert ranks.n_predicted is ranks.gains is ranks.ideal_gains is ranks.n_items is None
+    assert ranks.n_predicted is None
+    assert ranks.gains is None
+    assert ranks.ideal_gains is None
+    assert ranks.n_items is None
 
 
 @pytest.mark.parametrize(
@@ -72,9 +75,9 @@ def test_gains_stay_with_their_ranks(rows, data):
     ranks = Ranks.from_lists([list(g) for g in gains], gains=[list(g.values()) for g in gains])
     kept = [{r: g for r, g in sorted(row.items()) if g} for row in gains]
     assert rows_of(ranks) == [list(row) for row in kept]
-    assert ranks.gains.tolist() == [g for row in kept for g in row.values()]
+    assert known(ranks.gains).tolist() == [g for row in kept for g in row.values()]
     want = [g for row in kept for g in sorted(row.values(), reverse=True)]
-    assert ranks.ideal_gains.tolist() == want
+    assert known(ranks.ideal_gains).tolist() == want
     assert ranks.n_relevant.tolist() == [len(row) for row in kept]
 
 
@@ -83,12 +86,12 @@ def test_gains_stay_with_their_ranks(rows, data):
 )
 def test_gains_of_every_kind(gains):
     got = Ranks.from_lists([[3, 1], [2, 4]], gains=gains)
-    assert got.gains.tolist() == [5, 1, 2, 3]
+    assert known(got.gains).tolist() == [5, 1, 2, 3]
 
 
 def test_number_of_items_of_lists():
-    assert Ranks.from_lists([[3], [2, 4]], n_items=9).n_items.tolist() == [9, 9]
-    assert Ranks.from_lists([[3], [2, 4]], n_items=[9, 4]).n_items.tolist() == [9, 4]
+    assert known(Ranks.from_lists([[3], [2, 4]], n_items=9).n_items).tolist() == [9, 9]
+    assert known(Ranks.from_lists([[3], [2, 4]], n_items=[9, 4]).n_items).tolist() == [9, 4]
     with pytest.raises(ValueError, match=r"values\[1\] holds rank 4; .* at most n_items, 3"):
         Ranks.from_lists([[3], [2, 4]], n_items=3)
 
@@ -100,7 +103,7 @@ def test_labelled_lists_are_aligned_or_refused():
         Ranks.from_lists(rows, n_items=other)
     with pytest.raises(ValueError, match="ranks and gains have different indexes; align them"):
         Ranks.from_lists(rows, gains=pd.Series([[1, 2], [1]], index=["v", "u"]))
-    assert Ranks.from_lists(rows, n_items=other[::-1]).n_items.tolist() == [4, 9]
+    assert known(Ranks.from_lists(rows, n_items=other[::-1]).n_items).tolist() == [4, 9]
 
 
 @pytest.mark.parametrize(
@@ -163,8 +166,8 @@ def test_parts_may_be_lists():
     ranks = Ranks([3, 5, 1], [0, 2, 3, 3], [2, 4, 0], n_predicted=[5, 6, 1], n_items=9)
     assert rows_of(ranks) == [[3, 5], [1], []]
     assert ranks.n_relevant.tolist() == [2, 4, 0]
-    assert ranks.n_predicted.tolist() == [5, 6, 1]
-    assert ranks.n_items.tolist() == [9, 9, 9]
+    assert known(ranks.n_predicted).tolist() == [5, 6, 1]
+    assert known(ranks.n_items).tolist() == [9, 9, 9]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +223,8 @@ def test_unsigned_integers_do_not_wrap():
         np.array([200, 250], np.uint8), np.array([0, 2], np.uint8), np.array([2], np.uint8)
     )
     assert ranks.values.tolist() == [200, 250]
-    assert Recall(k=np.uint8(255))(np.array([255, 1], np.uint8)).tolist() == [1, 1]
+    top = Recall(k=np.uint8(255))  # type: ignore[arg-type]
+    assert top(np.array([255, 1], np.uint8)).tolist() == [1, 1]
 
 
 # --- some of the instances
@@ -251,9 +255,9 @@ def test_an_index_keeps_what_recommendations_know():
     part = whole[[2, 0]]
     assert rows_of(part) == [[1], [2]]
     assert part.n_relevant.tolist() == [1, 2]
-    assert part.n_predicted.tolist() == [2, 2]
+    assert known(part.n_predicted).tolist() == [2, 2]
     assert rows_of(whole[1]) == [[]]
-    assert len(list(whole)) == 3
+    assert len(list(whole)) == 3  # type: ignore[call-overload]
     with pytest.raises(IndexError):
         whole[3]
 
@@ -302,8 +306,8 @@ def test_ranks_keep_no_hold_of_what_they_are_made_from():
     assert rows_of(ranks) == [[2, 3]]
     assert ranks.offsets.tolist() == [0, 2]
     assert ranks.n_relevant.tolist() == [2]
-    assert ranks.n_items.tolist() == [9]
-    assert ranks.gains.tolist() == ranks.ideal_gains.tolist() == [2, 1]
+    assert known(ranks.n_items).tolist() == [9]
+    assert known(ranks.gains).tolist() == known(ranks.ideal_gains).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
@@ -316,12 +320,12 @@ def test_a_metric_changes_nothing(metric):
 
 def test_instances_may_have_names():
     ranks = Ranks.from_lists([[5, 3], [1], []], users=["ann", "bob", "eve"])
-    assert ranks.users.tolist() == ["ann", "bob", "eve"]
-    assert ranks[[2, 0]].users.tolist() == ["eve", "ann"]
+    assert known(ranks.users).tolist() == ["ann", "bob", "eve"]
+    assert known(ranks[[2, 0]].users).tolist() == ["eve", "ann"]
     assert ranks[[0, 0]].users is None, "a bootstrap repeats instances"
     assert Ranks.from_lists([[1]]).users is None
     graded = Ranks.from_lists([[5, 3]], gains=[[1, 2]], users=[17])
-    assert graded.users.tolist() == [17]
+    assert known(graded.users).tolist() == [17]
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,8 @@ def test_a_dictionary_holds_the_held_out_item_once(item, by_insertion):
         # Python 2 goes by slots, which follow from the numbers of the items
         numbers = rng.choice(512, len(SCORES), replace=False)
         found.append(in_dictionary(item, drawn, None if by_insertion else numbers.__getitem__))
-    ties = "lost" if by_insertion else "random"
-    agree(np.array(found), merged_pmf(exact_rank(item), m, m + 1, ties=ties)[0])
+    p = merged_pmf(exact_rank(item), m, m + 1, ties="lost" if by_insertion else "random")
+    agree(np.array(found), p[0])
 
 
 @every_item
@@ -174,12 +174,13 @@ def test_rounds_of_unequal_draws_are_one_draw_without_replacement(item):
     m, share, found = 12, EVENTS / EVENTS.sum(), []
     known = {*TRAINED.tolist(), item}
     for _ in range(REPEATS):
-        sample = []
+        sample: list[int] = []
         while len(sample) < m:
             batch = rng.choice(40, m + 1, replace=False, p=share, shuffle=False)
             sample += [i for i in batch.tolist() if i not in known and i not in sample]
         found.append(1 + (QUALITY[sample[:m]] > QUALITY[item]).sum())
-    agree(np.array(found), popular_pmf(*by_weight(item), m, 8, merged=False)[0], last=8)
+    above, total, weights = by_weight(item)
+    agree(np.array(found), popular_pmf(above, total, weights, m, 8, merged=False)[0], last=8)
 
 
 @pytest.mark.parametrize("item", POPULAR_ITEMS)
@@ -193,7 +194,8 @@ def test_popular_draws_in_one_place_for_each_item(item):
     there = np.zeros((REPEATS, 40), dtype=bool)
     there[np.arange(REPEATS)[:, None], drawn] = True
     found = 1 + (there & (QUALITY > QUALITY[item])).sum(axis=1)
-    agree(found, popular_pmf(*by_weight(item), m, 8, merged=True)[0], last=8)
+    above, total, weights = by_weight(item)
+    agree(found, popular_pmf(above, total, weights, m, 8, merged=True)[0], last=8)
 
 
 def test_counting_equal_weights_is_drawing_one_by_one():

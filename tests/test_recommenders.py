@@ -1,6 +1,7 @@
 """Recommenders against dense, slow implementations of the paper's formulas, and `implicit`."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_many_users_with_equally_many_events_agree_with_the_textbook():
     """80,000 users of four kinds: more than are solved at once, and items with 20,000 events."""
     kinds = np.array([[1.0, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 1, 0, 1]])
     train = sparse.csr_array(np.tile(kinds, (20_000, 1)))
-    options = {"n_factors": 3, "regularization": 0.5, "unobserved_weight": 0.3}
+    options: dict[str, Any] = {"n_factors": 3, "regularization": 0.5, "unobserved_weight": 0.3}
     before = MatrixFactorization(n_iterations=1, **options).fit(train)
     after = MatrixFactorization(n_iterations=2, **options).fit(train)
     expected, _ = textbook_iteration(kinds, before.item_factors, 0.5, 0.3)
@@ -255,18 +256,19 @@ def test_every_choice_agrees_with_the_textbook(train, choices):
 
 
 def test_norm_cancels_when_divided_by_the_row_sum(train):
-    scores = [
+    with_norm, without = (
         ItemKNN(exponent=3, row_norm=norm, divide_by_row_sum=True).fit(train).scores([0, 1, 2])
         for norm in ("l2", None)
-    ]
-    np.testing.assert_allclose(*scores, atol=1e-12)
+    )
+    np.testing.assert_allclose(with_norm, without, atol=1e-12)
 
 
 def test_all_items_tied_with_the_last_neighbor_are_kept():
     # Items 1, 2 and 3 have one user each, of item 0's three: they are equally near to it.
-    train = sparse.csr_array([[1.0, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]])
-    similarity = ItemKNN(row_neighbors=1).fit(train).similarity.toarray()
-    np.testing.assert_allclose(similarity[0], [0, 3**-0.5, 3**-0.5, 3**-0.5])
+    train = sparse.csr_array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]])
+    similarity = ItemKNN(row_neighbors=1).fit(train).similarity
+    assert isinstance(similarity, sparse.csc_array)
+    np.testing.assert_allclose(similarity.toarray()[0], [0, 3**-0.5, 3**-0.5, 3**-0.5])
 
 
 def test_similarity_is_dense_only_where_that_is_smaller(train):
@@ -299,6 +301,7 @@ def test_events_of_other_types_are_counted_right():
     train[:100, 1] = 0
     for dtype in (float, bool, np.uint8, np.int8, np.float32):
         similarity = ItemKNN(row_norm=None).fit(sparse.csr_array(train.astype(dtype))).similarity
+        assert isinstance(similarity, np.ndarray)
         np.testing.assert_allclose(similarity, [[1, (2 / 3) ** 0.5], [(2 / 3) ** 0.5, 1]])
 
 
@@ -320,8 +323,9 @@ def test_numbering_of_items_does_not_change_the_ranks(model):
         split = Split.from_pairs(u, number[i], v, number[j], n_users=300, n_items=40)
         found = exact_ranks(model.fit(split.train), split)
         ranks.append((found.best, found.n_tied))
-    assert ranks[0][1].any()
-    np.testing.assert_array_equal(*ranks)
+    one, other = ranks
+    assert one[1].any()
+    np.testing.assert_array_equal(one, other)
 
 
 # Both
@@ -358,7 +362,7 @@ def test_parameters_out_of_range(recommender, options, message):
 @pytest.mark.parametrize(
     ("train", "message"),
     [
-        (sparse.csr_array([[1.0, 0], [0, 4]]), r"train\[1, 1\] is 4.0"),
+        (sparse.csr_array([[1.0, 0.0], [0.0, 4.0]]), r"train\[1, 1\] is 4.0"),
         (sparse.csr_array(([1.0, 1], [1, 1], [0, 2, 2]), shape=(2, 2)), r"train\[0, 1\] is 2.0"),
         (sparse.csr_array(([1.0, np.nan], [0, 1], [0, 0, 2])), r"train\[1, 1\] is nan"),
         (np.eye(2), "train is a ndarray"),
@@ -423,8 +427,7 @@ def test_bad_options_of_item_knn(options, message):
 
 def test_whole_floats_are_taken_as_integers():
     train = sparse.csr_array(np.eye(3))
-    assert MatrixFactorization(n_factors=2.0, n_iterations=2.0).fit(train).user_factors.shape == (
-        3,
-        2,
-    )
-    assert ItemKNN(row_neighbors=2.0).fit(train).scores([0]).shape == (1, 3)
+    model = MatrixFactorization(n_factors=2.0, n_iterations=2.0)  # type: ignore[arg-type]
+    assert model.fit(train).user_factors.shape == (3, 2)
+    knn = ItemKNN(row_neighbors=2.0)  # type: ignore[arg-type]
+    assert knn.fit(train).scores([0]).shape == (1, 3)

@@ -7,7 +7,7 @@ import io
 import re
 from pathlib import Path
 
-import pooch  # type: ignore[import-untyped]
+import pooch
 from requests import exceptions
 
 

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._checks import LARGEST, IntArray, as_integer, as_integers, shown
+from sampled_metrics._checks import (
+    LARGEST,
+    IntArray,
+    as_array,
+    as_integer,
+    as_integers,
+    read_only,
+    shown,
+)
 
 LARGEST_ID = 2**31 - 1
 """The largest integer id: an id takes four bytes, and a pair of them fits into an int64."""
@@ -75,6 +83,18 @@ def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> N
     if ids.dtype.kind == "O":
         factorize({name: ids})  # refuses what is missing
     return ids
+
+
+def as_names(argument: str, names: ArrayLike | None, size: int) -> NDArray[Any] | None:
+    """Return what users or items are called, one name for each, or None where that is not known."""
+    if names is None:
+        return None
+    array = as_array(argument, names).copy()
+    if array.shape != (size,):
+        raise ValueError(
+            f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
+        )
+    return read_only(array)
 
 
 def repeated(ids: NDArray[Any]) -> IntArray:

@@ -24,7 +24,7 @@ from sampled_metrics._checks import (
     same_index,
 )
 from sampled_metrics._files import open_lines, read_integers
-from sampled_metrics._ids import LARGEST_ID, as_ids, count_ids, factorize, number_ids
+from sampled_metrics._ids import LARGEST_ID, as_ids, as_names, count_ids, factorize, number_ids
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -34,7 +34,7 @@ __all__ = ["Split", "leave_last_out", "read_split"]
 Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Split:
     """Training events, and the held-out events that a recommender is asked to rank.
 
@@ -42,11 +42,11 @@ class Split:
     ----------
     train : scipy.sparse.csr_array, shape (n_users, n_items)
         One where the user has a training event with the item, empty elsewhere.
-    users : array of int64, shape (n_instances,)
+    users : array_like of int, shape (n_instances,)
         The user of each evaluated instance, in 0..n_users - 1.
-    items : array of int64, shape (n_instances,)
+    items : array_like of int, shape (n_instances,)
         The item held out for that user, in 0..n_items - 1.
-    user_names, item_names : array, shape (n_users,) or (n_items,), optional
+    user_names, item_names : array_like, shape (n_users,) or (n_items,), optional
         What the users and items are called where the data come from.
 
     Raises
@@ -67,25 +67,32 @@ class Split:
     train: sparse.csr_array
     users: IntArray
     items: IntArray
-    user_names: NDArray[Any] | None = None
-    item_names: NDArray[Any] | None = None
+    user_names: NDArray[Any] | None
+    item_names: NDArray[Any] | None
 
-    def __post_init__(self) -> None:
-        train = as_events(self.train)
-        users = as_integers("users", self.users, 0, LARGEST_ID, "2**31 - 1")
-        items = as_integers("items", self.items, 0, LARGEST_ID, "2**31 - 1")
-        _check_pairs("", users, items, *train.shape)
+    def __init__(
+        self,
+        train: sparse.csr_array,
+        users: ArrayLike,
+        items: ArrayLike,
+        user_names: ArrayLike | None = None,
+        item_names: ArrayLike | None = None,
+    ) -> None:
+        events = as_events(train)
+        rows = as_integers("users", users, 0, LARGEST_ID, "2**31 - 1")
+        columns = as_integers("items", items, 0, LARGEST_ID, "2**31 - 1")
+        _check_pairs("", rows, columns, *events.shape)
         names = (
-            _as_names("user_names", self.user_names, train.shape[0]),
-            _as_names("item_names", self.item_names, train.shape[1]),
+            as_names("user_names", user_names, events.shape[0]),
+            as_names("item_names", item_names, events.shape[1]),
         )
-        for i in _repeats(users, items)[:1]:
-            pair = pair_name(users[i], items[i], names)
+        for i in _repeats(rows, columns)[:1]:
+            pair = pair_name(rows[i], columns[i], names)
             raise _PairError("", i, f"{pair} are a pair seen before")
-        for i in np.flatnonzero(train[users, items] if users.size else [])[:1]:
-            pair = pair_name(users[i], items[i], names)
+        for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
+            pair = pair_name(rows[i], columns[i], names)
             raise _PairError("", i, f"{pair} are also a training event; hold out another item")
-        checked = (train, read_only(users), read_only(items), *names)
+        checked = (events, read_only(rows), read_only(columns), *names)
         for field, value in zip(fields(self), checked, strict=True):
             object.__setattr__(self, field.name, value)
 
@@ -244,17 +251,6 @@ def _check_pairs(part: str, users: IntArray, items: IntArray, n_users: int, n_it
     for what, ids, n in (("user", users, n_users), ("item", items, n_items)):
         for i in np.flatnonzero(ids >= n)[:1]:
             raise _PairError(part, i, f"{what} {ids[i]} is not in 0..{n - 1}")
-
-
-def _as_names(argument: str, names: NDArray[Any] | None, size: int) -> NDArray[Any] | None:
-    if names is None:
-        return None
-    array = as_array(argument, names).copy()
-    if array.shape != (size,):
-        raise ValueError(
-            f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
-        )
-    return read_only(array)
 
 
 def pair_name(user: int, item: int, names: Names) -> str:

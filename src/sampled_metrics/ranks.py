@@ -7,7 +7,7 @@ instance is a plain array of ranks, several are a `Ranks`. Ranks whose ties are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -183,7 +183,7 @@ class Ranks:
     def from_lists(
         cls,
         ranks: Iterable[ArrayLike | Set[int]],
-        gains: Sequence[Iterable[float]] | None = None,
+        gains: Iterable[Iterable[float]] | None = None,
         n_items: ArrayLike | None = None,
         users: ArrayLike | None = None,
     ) -> Ranks:
@@ -193,7 +193,7 @@ class Ranks:
         ----------
         ranks : iterable of sequences or sets of int
             For each instance, the distinct ranks (from 1) of all its relevant items.
-        gains : sequence of sequences of float, optional
+        gains : iterable of sequences of float, optional
             How relevant each of these items is, 0 or above; an item of gain 0 is not relevant.
         n_items : int or array_like of int, optional
             Number of ranked items, one for all or one per instance.

@@ -80,7 +80,7 @@ class MatrixFactorization:
     Examples
     --------
     >>> from scipy import sparse
-    >>> train = sparse.csr_array([[1.0, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
+    >>> train = sparse.csr_array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
     >>> MatrixFactorization(n_factors=2, regularization=0.01).fit(train).scores([0]).round(1)
     array([[ 0.8,  0.8,  0.2, -0.2]])
     """
@@ -293,7 +293,7 @@ class ItemKNN:
     Examples
     --------
     >>> from scipy import sparse
-    >>> train = sparse.csr_array([[1.0, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
+    >>> train = sparse.csr_array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]])
     >>> ItemKNN().fit(train).scores([0]).round(3)
     array([[1.333, 1.333, 0.707, 0.   ]])
     """
