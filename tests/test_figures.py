@@ -107,6 +107,13 @@ def test_labels_stand_apart_in_the_order_of_their_lines(ends):
     assert all(-0.001 <= y <= 1.001 for y in heights)
 
 
+def test_lines_over_named_places_are_labeled_too():
+    _, ax = plt.subplots()
+    ax.plot(["all", "some"], [1, 2], label="X")
+    label_lines(ax)
+    assert [text.get_text() for text in ax.texts] == ["X"]
+
+
 def test_a_table_has_no_empty_row_and_equal_digits():
     frame = pd.DataFrame(
         {"users": [6040, 12], "share": [0.12345, 1.0], "kind": ["a<b", None]},

@@ -162,7 +162,7 @@ def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
     ends = []
     for line in ax.lines:
         label = str(line.get_label())
-        points = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+        points = np.column_stack([line.get_xdata(orig=False), line.get_ydata(orig=False)])
         inside = np.isfinite(points).all(1) & (points[:, 0] >= low) & (points[:, 0] <= high)
         if not label.startswith("_") and inside.any():
             at = inverse.transform(ax.transData.transform(points[inside][-1]))

@@ -70,7 +70,10 @@ def use_style() -> None:
             "axes.edgecolor": "0.5",
             "axes.grid": True,
             "axes.prop_cycle": cycler(
-                color=["#0072B2", "#D55E00", "#009E73", "#882255", "#A6761D"]
+                color=[
+                    *("#0072B2", "#D55E00", "#009E73", "#882255", "#A6761D"),
+                    *("#332288", "#56B4E9", "#6E6E6E"),
+                ]
             ),
             "axes.spines.right": False,
             "axes.spines.top": False,
