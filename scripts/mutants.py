@@ -4,10 +4,11 @@
     python scripts/mutants.py sampling bounds -n 40 # of these modules, 40 each
 
 A mutant is a copy of the package with one small change: another comparison, operator, constant or
-logical word. The unit tests run once under coverage; then each mutant meets the tests that reach
-its line, until one fails. A mutant that passes all of them has survived: either a test is missing,
-or the change makes no difference to anybody (it is equivalent). Those that somebody has judged
-equivalent are listed in `equivalent_mutants.txt`, with the reason.
+logical word. The unit tests run once under coverage; then each mutant meets the tests and doctests
+that reach its line, those of its own module first and the others from fast to slow, as many as take
+a minute, until one fails. A mutant that passes has survived: either a test is missing, or the
+change makes no difference to anybody (it is equivalent). Those that somebody has judged equivalent
+are listed in `equivalent_mutants.txt`, with the reason.
 
 The choice of mutants is random with a fixed seed: the same source has the same mutants.
 Exits with 1 if fewer than 95 percent of a module's other mutants are found.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import doctest
 import importlib
 import multiprocessing
 import os
@@ -28,13 +30,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "sampled_metrics"
+MODULES = sorted(p.stem for p in PACKAGE.glob("*.py") if not p.stem.startswith("__"))
 KNOWN = Path(__file__).with_name("equivalent_mutants.txt")
 GOAL = 0.95
-SECONDS = 600
+SECONDS = 300  # for one mutant, at the most: an endless loop ends, too
+BUDGET = 60.0  # seconds that the chosen tests took, together, under coverage
 OPTIONS = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
 LARGE = ("numpy", "pandas", "scipy.optimize", "scipy.sparse", "scipy.stats")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -51,7 +57,8 @@ SKIPPED = {
     "test_assignment",
     "test_house",
 }
-Reached = dict[str, dict[int, list[str]]]  # module -> line -> tests
+Lines = dict[int, list[str]]  # line -> the tests that reach it
+Reached = dict[str, Lines]  # by module
 
 
 def places(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -96,59 +103,75 @@ def mutate(tree: ast.Module, number: int) -> tuple[str, str, int]:
     return ast.unparse(changed), f"line {line}: {before} -> {ast.unparse(node)}", line
 
 
-def tests_that_reach() -> Reached:
-    """Run the unit tests, and return which of them reach each line of each module."""
+def tests_that_reach() -> tuple[Reached, Seconds]:
+    """Run the unit tests and doctests; return which of them reach each line of each module."""
     import coverage
 
     files = sorted((ROOT / "tests").glob("test_*.py"))
     tests = [f"tests/{path.name}" for path in files if path.stem not in SKIPPED]
+    modules = [f"src/sampled_metrics/{name}.py" for name in MODULES]
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder, "data")
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            *OPTIONS,
-            "--cov=sampled_metrics",
-            "--cov-context=test",
-        ]
-        command += ["--cov-report=", *tests]
+        data, times = Path(folder, "data"), Path(folder, "times.xml")
+        command = [sys.executable, "-m", "pytest", *OPTIONS, f"--junitxml={times}"]
+        command += ["--cov=sampled_metrics", "--cov-context=test", "--cov-report="]
         environment = os.environ | {"COVERAGE_FILE": str(data)}
-        run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+        run = subprocess.run(
+            [*command, *tests, *modules], cwd=ROOT, env=environment, capture_output=True
+        )
         if run.returncode != 0:
             raise RuntimeError(f"a test fails without any mutant:\n{run.stdout.decode()[-3000:]}")
+        seconds = durations(times)
         found = coverage.CoverageData(str(data))
         found.read()
-        return {
+        reached = {
             Path(path).stem: {
-                line: sorted({test.partition("|")[0] for test in contexts if test})
+                line: sorted({context.partition("|")[0] for context in contexts if context})
                 for line, contexts in found.contexts_by_lineno(path).items()
             }
             for path in found.measured_files()
             if Path(path).parent == PACKAGE
         }
+        return reached, seconds
 
 
-def near(lines: dict[int, list[str]], line: int) -> list[str]:
-    """Return the tests that reach a line, or the statement that it belongs to; else all of them.
+def durations(times: Path) -> Seconds:
+    """Return how many seconds each test took, by its name in pytest, and forget no test."""
+    seconds = Seconds()
+    for case in ElementTree.parse(times).iter("testcase"):
+        file = case.attrib["classname"].replace(".", "/")
+        seconds[f"{file}.py::{case.attrib['name']}"] = float(case.attrib["time"])
+    return seconds
 
-    A module's constants are computed when it is imported, before any test.
+
+class Seconds(dict[str, float]):
+    """Seconds by test; 1 for a test that the report names in another way."""
+
+    def __missing__(self, test: str) -> float:
+        return 1.0
+
+
+def chosen_tests(module: str, line: int, lines: Lines, seconds: Seconds) -> list[str]:
+    """Return the tests to run for a change of this line, the most promising first.
+
+    A line within a statement is reached where the statement is. A module's constants are computed
+    when it is imported, before any test: there, any test may be the one.
     """
-    for before in range(line, max(line - 12, 0), -1):
-        if lines.get(before):
-            return lines[before]
-    return sorted({test for tests in lines.values() for test in tests})
+    before = (at for at in range(line, max(line - 12, 0), -1) if lines.get(at))
+    tests = lines.get(next(before, 0)) or sorted({test for some in lines.values() for test in some})
+    own = (f"test_{module}.py", f"/{module}.py")
+    tests = sorted(tests, key=lambda test: (not any(x in test for x in own), seconds[test]))
+    spent = accumulate(seconds[test] for test in tests)
+    return [test for test, until in zip(tests, spent, strict=True) if until < BUDGET] or tests[:1]
 
 
 def survives(task: tuple[str, str, list[str]]) -> bool:
-    """Tell whether these tests, and all doctests, pass with this source of the module.
+    """Tell whether these tests and doctests pass with this source of the module.
 
     It runs in a process of its own, a copy of this one, in which the large libraries are loaded.
     """
     import pytest
 
     module, source, tests = task
-    own = sorted(tests, key=lambda test: f"test_{module}.py" not in test)  # likely to find it
     with tempfile.TemporaryDirectory() as folder:
         copied = Path(folder, "sampled_metrics")
         shutil.copytree(PACKAGE, copied)
@@ -157,14 +180,29 @@ def survives(task: tuple[str, str, list[str]]) -> bool:
         os.environ["PYTHONPATH"] = folder  # for tests that start Python
         os.chdir(ROOT)
         signal.signal(signal.SIGALRM, _too_long)
-        signal.alarm(SECONDS)  # an endless loop is noticed, too
+        signal.alarm(SECONDS)
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-        for some in (own, ["--pyargs", "sampled_metrics"]):
-            code = pytest.main([*OPTIONS, *some])
-            if code != pytest.ExitCode.OK:
-                return code == pytest.ExitCode.NO_TESTS_COLLECTED and not own
-        return True
+        examples = [test for test in tests if test.startswith("src/")]
+        others = [test for test in tests if not test.startswith("src/")]
+        return pass_examples(examples) and (
+            not others or pytest.main([*OPTIONS, *others]) == pytest.ExitCode.OK
+        )
+
+
+def pass_examples(tests: list[str]) -> bool:
+    """Tell whether these doctests pass with the modules as they are imported now.
+
+    Pytest would look for them by their files, and name those of a copy in another way.
+    """
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    for test in tests:
+        path, _, name = test.partition("::")
+        module = importlib.import_module(f"sampled_metrics.{Path(path).stem}")
+        for found in doctest.DocTestFinder().find(module):
+            if found.name == name and runner.run(found).failed:
+                return False
+    return True
 
 
 def _too_long(*_: object) -> None:
@@ -178,11 +216,9 @@ def main() -> int:
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="at the same time")
     options = parser.parse_args()
     known = set(KNOWN.read_text(encoding="utf-8").splitlines()) if KNOWN.exists() else set()
-    modules = options.modules or sorted(
-        p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__"
-    )
+    modules = options.modules or MODULES
     good = True
-    reached = tests_that_reach()
+    reached, seconds = tests_that_reach()
     for name in LARGE:  # before the copies of this process are made
         importlib.import_module(name)
     for module in modules:
@@ -190,7 +226,10 @@ def main() -> int:
         numbers = [number for number, _ in places(tree)]
         chosen = random.Random(module).sample(numbers, min(options.n, len(numbers)))
         made = [mutate(tree, number) for number in chosen]
-        tasks = [(module, source, near(reached[module], line)) for source, _, line in made]
+        lines = reached.get(module, {})
+        tasks = [
+            (module, source, chosen_tests(module, line, lines, seconds)) for source, _, line in made
+        ]
         with multiprocessing.get_context("fork").Pool(options.j, maxtasksperchild=1) as pool:
             alive = pool.map(survives, tasks, chunksize=1)
         left = [what for (_, what, _), lives in zip(made, alive, strict=True) if lives]
