@@ -1,18 +1,60 @@
-/* Presents the sections of the page of slides, one at a time. */
+/* Presents the sections of the page of slides, one at a time and step by step. */
 document.addEventListener("DOMContentLoaded", () => {
-  const button = document.getElementById("present");
+  const [button, notesButton] = ["present", "notes"].map((id) => document.getElementById(id));
   if (!button) return;
   const slides = [...document.querySelectorAll("article > section > section")];
   const status = document.getElementById("slide-status");
   const presenting = () => document.body.classList.contains("presenting");
-  let shown = 0;
+  let shown = 0, step = 0, notes;
 
-  function show(index) {
+  // What a slide shows one after the other: its blocks, and the items of its lists.
+  const parts = (slide) => [...slide.children].filter((part) => !part.matches("h2, .speaker"))
+    .flatMap((part) => (part.matches("ul, ol") ? [...part.children] : [part]));
+  const titleOf = (slide) => slide?.querySelector("h2").firstChild.textContent ?? "the end";
+
+  // Make letters and pictures smaller until all of the slide is on the screen.
+  function fit(slide) {
+    const room = window.innerHeight - slide.getBoundingClientRect().top - 8;
+    const wide = () => [slide, ...slide.querySelectorAll(".output, pre, div.math, table, img")]
+      .some((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth
+        || part.getBoundingClientRect().right > window.innerWidth + 1);
+    for (let size = 1; size > 0.3; size *= 0.95) {
+      slide.style.setProperty("--fit", size);
+      if (slide.scrollHeight <= room && !wide()) return;
+    }
+  }
+
+  function show(index, at = 0) {
     shown = Math.min(Math.max(index, 0), slides.length - 1);
-    slides.forEach((slide, i) => slide.classList.toggle("shown", i === shown));
-    const title = slides[shown].querySelector("h2").firstChild.textContent;
-    status.textContent = `Slide ${shown + 1} of ${slides.length}: ${title}`;
+    const slide = slides[shown], all = parts(slide);
+    step = Math.min(Math.max(at, 0), all.length - 1);
+    slides.forEach((other, i) => other.classList.toggle("shown", i === shown));
+    all.forEach((part, i) => part.classList.toggle("later", i > step));
+    status.textContent = `Slide ${shown + 1} of ${slides.length}: ${titleOf(slide)}`;
     window.scrollTo(0, 0);
+    fit(slide);
+    tell();
+  }
+  function turn(by) {
+    const next = step + by;
+    if (next >= 0 && next < parts(slides[shown]).length) show(shown, next);
+    else if (by > 0 && shown < slides.length - 1) show(shown + 1);
+    else if (by < 0 && shown > 0) show(shown - 1, Infinity);
+  }
+
+  // The speaker's notes, in a window of their own.
+  function tell() {
+    if (!notes || notes.closed) return;
+    const text = slides[shown].querySelector(".speaker");
+    notes.document.title = "Notes";
+    notes.document.body.innerHTML = `<h1>${shown + 1}. ${titleOf(slides[shown])}</h1>
+      ${text ? [...text.querySelectorAll("p:not(.admonition-title)")].map((p) => p.outerHTML).join("") : ""}
+      <p><em>Next: ${titleOf(slides[shown + 1])}</em></p>`;
+    notes.document.body.style.cssText = "font: 1.4rem/1.5 sans-serif; margin: 2rem";
+  }
+  function openNotes() {
+    notes = window.open("", "speakers-notes", "width=640,height=520");
+    tell();
   }
 
   function present(on) {
@@ -23,29 +65,37 @@ document.addEventListener("DOMContentLoaded", () => {
       return show(shown);
     }
     status.textContent = "";
+    slides.forEach((slide) => {
+      slide.style.removeProperty("--fit");
+      parts(slide).forEach((part) => part.classList.remove("later"));
+    });
     slides[shown].scrollIntoView();
     if (document.fullscreenElement) document.exitFullscreen();
     button.focus();
   }
 
-  // up and down scroll within a slide that is longer than the screen
-  const steps = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1 };
+  const keys = {
+    ArrowRight: () => turn(1), PageDown: () => turn(1), " ": () => turn(1),
+    ArrowLeft: () => turn(-1), PageUp: () => turn(-1),
+    Home: () => show(0), End: () => show(slides.length - 1, Infinity),
+    f: () => document.documentElement.requestFullscreen(), n: openNotes,
+    Escape: () => present(false),
+  };
   document.addEventListener("keydown", (event) => {
     if (!presenting() || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === " " && event.target.closest("a, button")) return;
-    if (event.key in steps) show(shown + steps[event.key]);
-    else if (event.key === "Home") show(0);
-    else if (event.key === "End") show(slides.length - 1);
-    else if (event.key === "f") document.documentElement.requestFullscreen();
-    else if (event.key === "Escape") present(false);
-    else return;
+    if (!(event.key in keys)) return;
+    keys[event.key]();
     event.preventDefault();
   });
   // on a touch screen: a tap on the right half goes on, on the left half back
   document.querySelector("article").addEventListener("click", (event) => {
-    if (!presenting() || event.target.closest("a, button")) return;
-    show(shown + (event.clientX > window.innerWidth / 2 ? 1 : -1));
+    if (presenting() && !event.target.closest("a, button")) {
+      turn(event.clientX > window.innerWidth / 2 ? 1 : -1);
+    }
   });
+  window.addEventListener("resize", () => presenting() && fit(slides[shown]));
   button.addEventListener("click", () => present(!presenting()));
-  button.hidden = false;
+  notesButton.addEventListener("click", openNotes);
+  button.hidden = notesButton.hidden = false;
 });

@@ -376,34 +376,85 @@ def test_code_leads_to_the_reference(page, html):
     assert imported <= linked
 
 
+def shown_title(tab):
+    shown = tab.locator("article > section > section:visible h2")
+    return [text.removesuffix("#") for text in shown.all_inner_texts()]
+
+
 def test_slides_turn(browser, site):
     tab = open_tab(browser, site, "book/slides.html")
-    titles = [title.removesuffix("#") for title in tab.locator("article h2").all_inner_texts()]
+    titles = shown_title(tab)
     tab.locator("#present").focus()
     tab.keyboard.press("Enter")
-    shown = tab.locator("article > section > section:visible h2")
+    later = tab.locator(".shown .later")
+    hidden = later.count()
+    assert hidden > 0, "the first slide begins with its question"
+    for key in ("", "ArrowLeft"):
+        if key:
+            tab.keyboard.press(key)
+        assert (shown_title(tab), later.count()) == ([titles[0]], hidden)
+    for left in range(hidden)[::-1]:
+        tab.keyboard.press("ArrowRight")
+        assert (shown_title(tab), later.count()) == ([titles[0]], left)
     for key, title in [
-        ("", titles[0]),
-        ("ArrowLeft", titles[0]),
-        ("ArrowRight", titles[1]),
-        ("PageDown", titles[2]),
-        ("ArrowDown", titles[2]),
-        ("PageUp", titles[1]),
+        ("PageDown", titles[1]),
+        ("ArrowDown", titles[1]),
+        ("PageUp", titles[0]),
         ("End", titles[-1]),
         (" ", titles[-1]),
         ("Home", titles[0]),
     ]:
-        if key:
-            tab.keyboard.press(key)
-        assert [text.removesuffix("#") for text in shown.all_inner_texts()] == [title]
+        tab.keyboard.press(key)
+        assert shown_title(tab) == [title]
     assert tab.get_by_role("status").inner_text().startswith("Slide 1 of")
     tab.keyboard.press("Escape")
-    assert shown.count() == len(titles)
+    assert shown_title(tab) == titles
+    assert tab.locator(".later").count() == 0
     tab.get_by_role("button", name="Present").click()
-    assert shown.count() == 1
+    assert len(shown_title(tab)) == 1
     tab.get_by_role("button", name="End").click()
-    assert shown.count() == len(titles)
+    assert shown_title(tab) == titles
     assert tab.wrong == []
+    tab.close()
+
+
+def test_the_speakers_notes_follow_the_slides(browser, site):
+    tab = open_tab(browser, site, "book/slides.html")
+    titles = shown_title(tab)
+    assert tab.locator("article > section > section > .speaker").count() == len(titles)
+    tab.locator("#present").click()
+    with tab.expect_popup() as opened:
+        tab.keyboard.press("n")
+    notes = opened.value
+    for title, following in (titles[:2], [titles[-1], "the end"]):
+        assert title in notes.inner_text("h1")
+        assert following in notes.inner_text("body")
+        assert len(notes.inner_text("body")) > len(title) + 60
+        tab.keyboard.press("End")
+    tab.close()
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1280, 720), (1920, 1080)])
+def test_every_slide_fits_its_screen(browser, site, size):
+    tab = open_tab(browser, site, "book/slides.html")
+    tab.set_viewport_size({"width": size[0], "height": size[1]})
+    tab.locator("#present").click()
+    beyond = """([width, height]) => [...document.querySelectorAll(".shown, .shown *")]
+        .filter(e => e.getClientRects().length && !e.closest("mjx-assistive-mml"))
+        .filter(e => { const box = e.getBoundingClientRect();
+                       const scrolls = e.matches("pre, .output, div.math")
+                           && e.scrollWidth > e.clientWidth + 1;
+                       return scrolls || box.right > width + 1 || box.bottom > height + 1; })
+        .map(e => e.outerHTML.slice(0, 200))"""
+    letters = "parseFloat(getComputedStyle(document.querySelector('.shown')).fontSize)"
+    n_slides = tab.locator("article > section > section").count()
+    for number in range(n_slides):
+        assert f"Slide {number + 1} of" in tab.get_by_role("status").inner_text()
+        while tab.locator(".shown .later").count():
+            tab.keyboard.press("ArrowRight")
+        assert tab.evaluate(beyond, size) == []
+        assert tab.evaluate(letters) >= 12, shown_title(tab)
+        tab.keyboard.press("ArrowRight")
     tab.close()
 
 
