@@ -139,6 +139,11 @@ def test_a_table_of_two_levels_names_its_rows_in_the_corner():
     ]
 
 
+def test_a_cell_may_hold_a_list_or_an_array():
+    frame = pd.DataFrame({"ranks": [np.array([1, 2]), None]}, index=["A", "B"])
+    assert cells(table(frame))[1:] == [["A", "[1 2]"], ["B", "–"]]
+
+
 def test_pandas_own_format_of_floats_is_kept():
     with pd.option_context("display.float_format", "{:.1f}".format):
         assert cells(table(pd.Series([0.25], name="x")))[1] == ["0", "0.2"]

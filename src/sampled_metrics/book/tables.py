@@ -63,7 +63,8 @@ def table(
 
 
 def _text(value: object) -> str:
-    return "–" if value is None or value is pd.NA or value != value else str(value)
+    missing = value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+    return "–" if missing else str(value)
 
 
 def _format(column: pd.Series[Any], digits: int | None) -> Callable[[Any], str] | None:
