@@ -140,3 +140,35 @@ def test_one_sentence_stands_on_a_line(page):
     text = re.sub(r"^(?:[-|:>]|\d+\.).*$", "", prose(page), flags=re.M)  # items may hold several
     for line in NOT_PROSE.sub("x", text).splitlines():
         assert not re.search(r"[a-z)]{2,}[.?!] [A-Z]", line.replace("et al.", "")), line
+
+
+# Turns of phrase that a reader stumbles over
+TURNS = re.compile(
+    r"\b(?:but for|whoever|who is in|as good as|the other way (?:round|around)|dear|dearer"
+    r"|the law of (?!large|total)|at the door|in vain|so as to|thereby|not seldom|as it were)\b",
+    re.I,
+)
+LONGEST = 40  # words
+FINE = {
+    "five-users": ["as good as"],  # unit tests are only as good as their cases
+}
+
+
+def running_text(page):
+    """Yield the page's sentences, without what stands in tables and fences."""
+    text = NOT_PROSE.sub("x", prose(page))
+    for line in re.sub(r"^[|:>].*$", "", text, flags=re.M).splitlines():
+        yield from re.split(r"(?<=[.?!])\s", line)
+
+
+@every_page
+def test_sentences_are_read_in_one_breath(page):
+    for sentence in running_text(page):
+        assert len(sentence.split()) <= LONGEST, sentence
+        assert not re.search(r"\([^()]*\([^()]*\)[^()]*\)", sentence), sentence
+
+
+@every_page
+def test_turns_of_phrase_are_plain(page):
+    found = {match[0].lower() for s in running_text(page) for match in TURNS.finditer(s)}
+    assert found <= set(FINE.get(page, [])), found
