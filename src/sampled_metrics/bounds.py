@@ -131,10 +131,10 @@ def identified_set(
 
     A rank distribution :math:`\pi` on 1, ..., n explains shares :math:`f` of the sampled ranks if
 
-    .. math:: \Big| \sum_{i \le j} \Big( \sum_{r=1}^n \pi(r) P(\tilde r = i \mid r) - f_i \Big)
+    .. math:: \Big| \sum_{i \le j} \Big( \sum_{r=1}^n \pi_r P(S = i \mid r) - f_i \Big)
               \Big| \le \text{band} \quad \text{for } j = 1, \dots, m.
 
-    The bounds are the least and the largest :math:`\sum_r \pi(r) M(r)` of all that do: two linear
+    The bounds are the least and the largest :math:`\sum_r \pi_r M(r)` of all that do: two linear
     programs, solved by HiGHS (Huangfu & Hall 2018). Where the numbers of items differ,
     :math:`\pi(n, r)` is a distribution of both, and its n are those of the instances.
 
@@ -185,8 +185,8 @@ def identified_set(
     item takes the place of one that was drawn, or is not drawn. In both cases no more of the drawn
     items are above, and
 
-    .. math:: P(\tilde r \le j \mid r, n_-) \le P(\tilde r \le j \mid r, n)
-              \le P(\tilde r \le j \mid r, n_+),
+    .. math:: P(S \le j \mid r, n_-) \le P(S \le j \mid r, n)
+              \le P(S \le j \mid r, n_+),
 
     where the left one is 0 if :math:`r > n_-`. Summed over the distribution of n and r, the left
     side is at most the cumulative share of the sampled rank, and the right side at least. The

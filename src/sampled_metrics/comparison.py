@@ -257,7 +257,7 @@ def compare(
 ) -> Comparison:
     r"""Compare two recommenders on the exact ranks that they gave to the same users' items.
 
-    User x contributes :math:`d_x = \hat M(\tilde r^a_x) - \hat M(\tilde r^b_x)`, and by the law of
+    User x contributes :math:`d_x = \hat M(S^a_x) - \hat M(S^b_x)`, and by the law of
     total variance the mean over N users has the variance
 
     .. math:: \tfrac1N \big( \operatorname{Var}_x E[d_x]

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Uncorrected(Estimator):
-    r"""The metric of the sampled rank as it is: :math:`\hat M(\tilde r) = M(\tilde r)`.
+    r"""The metric of the sampled rank as it is: :math:`\hat M(S) = M(S)`.
 
     This is what a sampled evaluation reports by default (Krichene & Rendle 2020, Section 4).
 
@@ -59,7 +59,7 @@ class Uncorrected(Estimator):
 class RankEstimate(Estimator):
     r"""The metric of the scaled-up rank.
 
-    .. math:: \hat M(\tilde r) = M\left(1 + \frac{(n - 1)(\tilde r - 1)}{d}\right)
+    .. math:: \hat M(S) = M\left(1 + \frac{(n - 1)(S - 1)}{d}\right)
 
     Equation 20 of Krichene & Rendle (2020), where :math:`d = m` makes the estimate of the rank
     unbiased; the numbers printed there come from :math:`d = m + 1`.
@@ -103,9 +103,9 @@ class RankEstimate(Estimator):
 class BiasVariance(Estimator):
     r"""The least average of squared bias and `gamma` times variance.
 
-    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r) \left(
-              (E[\hat M(\tilde r) \mid r] - M(r))^2
-              + \gamma \operatorname{Var}[\hat M(\tilde r) \mid r] \right)
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n \pi_r \left(
+              (E[\hat M(S) \mid r] - M(r))^2
+              + \gamma \operatorname{Var}[\hat M(S) \mid r] \right)
 
     Equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` it is the mean of the
     metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is `LeastSquares`.
@@ -115,7 +115,7 @@ class BiasVariance(Estimator):
     gamma : float
         Weight of the variance, in [0, 1].
     prior : array_like of float, shape (n_items,), optional
-        Probability p(r) of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default.
 
     Examples
     --------
@@ -155,8 +155,8 @@ class BiasVariance(Estimator):
 class LeastSquares(Estimator):
     r"""The least average squared bias, at any variance.
 
-    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n p(r)
-              (E[\hat M(\tilde r) \mid r] - M(r))^2
+    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n \pi_r
+              (E[\hat M(S) \mid r] - M(r))^2
 
     Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that with
     more than a few dozen samples double precision does not hold its solution: what singular values
@@ -166,7 +166,7 @@ class LeastSquares(Estimator):
     Parameters
     ----------
     prior : array_like of float, shape (n_items,), optional
-        Probability p(r) of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class ConstrainedLeastSquares(Estimator):
     r"""The least average squared bias of estimates that do not rise with the sampled rank.
 
     .. math:: \hat M = \operatorname{argmin}_{\hat M(1) \ge \dots \ge \hat M(m + 1)}
-              \sum_{r=1}^n p(r) (E[\hat M(\tilde r) \mid r] - M(r))^2
+              \sum_{r=1}^n \pi_r (E[\hat M(S) \mid r] - M(r))^2
 
     Section 5.2 of Krichene & Rendle (2020). The differences of neighbors are the unknowns of a
     non-negative least squares problem; it is no isotonic regression, which has a diagonal matrix.
@@ -201,7 +201,7 @@ class ConstrainedLeastSquares(Estimator):
         Whether the estimates must not fall below 0 either; the numbers printed in the paper come
         from this.
     prior : array_like of float, shape (n_items,), optional
-        Probability p(r) of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default.
 
     Examples
     --------
@@ -237,11 +237,11 @@ class Multinomial(Estimator):
     r"""The least expected squared error of each rank's part in the metric.
 
     .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n
-              \left( p(r) (E[\hat M(\tilde r) \mid r] - M(r))^2
-              + \frac{1}{|D|} \operatorname{Var}[\hat M(\tilde r) \mid r] \right)
+              \left( \pi_r (E[\hat M(S) \mid r] - M(r))^2
+              + \frac{1}{|D|} \operatorname{Var}[\hat M(S) \mid r] \right)
 
-    Of :math:`|D|` users, :math:`|D|\,p(r)` have rank r, and their sampled ranks are a multinomial
-    count. Their part in the mean estimate has a squared error, relative to :math:`p(r)`, that is
+    Of :math:`|D|` users, :math:`|D|\,\pi_r` have rank r, and their sampled ranks are a multinomial
+    count. Their part in the mean estimate has a squared error, relative to :math:`\pi_r`, that is
     expected to be this summand (after Li et al., AAAI 2023, arXiv:2211.15743, whose prior is
     learned). Unlike in `BiasVariance` the variance counts at every rank alike, also where
     there are hardly any users. Under a uniform prior it is `BiasVariance` with
@@ -252,7 +252,7 @@ class Multinomial(Estimator):
     n_users : int
         Number of users :math:`|D|` whose estimates are averaged, at least 1.
     prior : array_like of float, shape (n_items,), optional
-        Probability p(r) of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default.
 
     Examples
     --------

@@ -123,7 +123,7 @@ class WeightedDraw:
         r"""Compute the probability of each sampled rank.
 
         With H the number of drawn items above the relevant one, the sampled rank is
-        :math:`\tilde r = 1 + H`. With replacement H is binomial with the share of the weight that
+        :math:`S = 1 + H`. With replacement H is binomial with the share of the weight that
         is above. Without, let :math:`P_+(h; t)` be the probability that h items above have rung
         at time t, :math:`J_+(h; t)\,dt` the probability that the h-th of them then rings (for
         h = 0 it is 0), and :math:`P_-`, :math:`J_-` the same below. The last draw is an item above
@@ -190,7 +190,7 @@ class WeightedDraw:
     def expect(self, above: ArrayLike, metric: Metric, *, method: Method = "exact") -> FloatArray:
         r"""Compute the expectation of a sampled metric.
 
-        .. math:: E[M(\tilde r)] = \sum_{i=1}^{m+1} P(\tilde r = i)\, M(i),
+        .. math:: E[M(S)] = \sum_{i=1}^{m+1} P(S = i)\, M(i),
 
         where :math:`M(i)` is the metric of rank i among ``n_samples + 1`` items.
 

@@ -116,9 +116,9 @@ class Draw:
         r"""Compute the probability of each sampled rank.
 
         With H the number of drawn items above the relevant one, the sampled rank is
-        :math:`\tilde r = 1 + H`, and
+        :math:`S = 1 + H`, and
 
-        .. math:: P(\tilde r = 1 + h \mid r) = \binom{m}{h}
+        .. math:: P(S = 1 + h \mid r) = \binom{m}{h}
                   \frac{(r - 1)^{(h)}\,(n - r)^{(m - h)}}{(n - 1)^{(m)}}.
 
         With replacement :math:`a^{(h)}` is the power :math:`a^h` and H is binomial (Krichene &
@@ -168,14 +168,14 @@ class Draw:
 
         With one relevant item it is
 
-        .. math:: E[M(\tilde r)] = \sum_{i=1}^{m+1} P(\tilde r = i)\, M(i),
+        .. math:: E[M(S)] = \sum_{i=1}^{m+1} P(S = i)\, M(i),
 
         where :math:`M(i)` is the metric of rank i among ``n_samples + 1`` items (Krichene &
         Rendle 2020, Section 4.3). With q relevant items at ranks :math:`r_1 < \dots < r_q`, and a
         metric :math:`\frac{1}{Z} \sum_j g(j, r_j)` whose :math:`Z` does not depend on them, it is
 
         .. math:: E[M(\tilde R)] = \frac{1}{Z} \sum_{j=1}^{q} \sum_{i=1}^{m+1}
-                  P(\tilde r = i \mid r_j - j + 1)\, g(j, i + j - 1),
+                  P(S = i \mid r_j - j + 1)\, g(j, i + j - 1),
 
         with the distribution of one relevant item among :math:`n - q + 1`.
 
