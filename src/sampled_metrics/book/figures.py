@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_hex
 
 from sampled_metrics.book.style import COLORS
 
@@ -62,18 +63,22 @@ def slope_chart(
     places, last = values.rank(), values.shape[1] - 1
     for name, heights in places.iterrows():
         color = colors.get(str(name), OTHER)
-        ax.plot(
-            range(last + 1), heights, "o-", color=color, ms=5, zorder=3 if color != OTHER else 2
-        )
-        for i, (height, value) in enumerate(zip(heights, values.loc[str(name)], strict=True)):
-            inner = 0 < i < last
-            written = fmt.format(value)
-            text = f"{name}  {written}" if i == 0 else written
-            if i == last and names_right:
-                text = f"{written}  {name}"
+        order = 3 if color != OTHER else 2
+        ax.plot(range(last + 1), heights, "o-", color=color, ms=5, zorder=order)
+    for i in range(last + 1):
+        for height, tied in values.iloc[:, i].groupby(places.iloc[:, i]):
+            names = ", ".join(map(str, tied.index))
+            written = fmt.format(tied.iloc[0])
+            if i == 0:
+                text, x, ha = f"{names}  {written}", -0.08, "right"
+            elif i == last:
+                text, x, ha = f"{written}  {names}" if names_right else written, i + 0.08, "left"
+            else:
+                text, x, ha = written, float(i), "center"
+            color = colors.get(names, OTHER) if len(tied) == 1 else OTHER
+            inner = ha == "center"
             ax.text(
-                i + (0 if inner else 0.08 if i else -0.08), height + 0.16 * inner, text,
-                ha="center" if inner else "left" if i else "right",
+                x, float(str(height)) + 0.16 * inner, text, ha=ha,
                 va="bottom" if inner else "center", color=_readable(color),
             )  # fmt: skip
     ax.set(xlim=(-0.55, last + 0.55), ylim=(0.5, len(values) + 0.5), yticks=[])
@@ -166,7 +171,7 @@ def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
         inside = np.isfinite(points).all(1) & (points[:, 0] >= low) & (points[:, 0] <= high)
         if not label.startswith("_") and inside.any():
             at = inverse.transform(ax.transData.transform(points[inside][-1]))
-            ends.append((float(at[1]), float(at[0]), label, _readable(str(line.get_color()))))
+            ends.append((float(at[1]), float(at[0]), label, _readable(to_hex(line.get_color()))))
     ends.sort()
     height = ax.bbox.height / ax.figure.dpi * 72  # points
     step = gap * plt.rcParams["font.size"] / height
@@ -194,4 +199,4 @@ def _apart(heights: np.ndarray, step: float) -> np.ndarray:
 
 def _readable(color: str) -> str:
     """Return a color dark enough for text."""
-    return "0.35" if color == OTHER else color
+    return "0.35" if to_hex(color) == to_hex(OTHER) else color
