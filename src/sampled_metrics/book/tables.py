@@ -44,7 +44,10 @@ def table(
     """
     from IPython.display import HTML
 
-    frame = values.to_frame() if isinstance(values, pd.Series) else values
+    if isinstance(values, pd.Series):  # one without a name has a column without a head
+        frame = values.to_frame("" if values.name is None else values.name)
+    else:
+        frame = values
     formats = [_format(frame.iloc[:, i], digits) for i in range(frame.shape[1])]
     cells = {i: frame.iloc[:, i].map(form or _text) for i, form in enumerate(formats)}
     shown = pd.DataFrame(cells, index=frame.index).set_axis(frame.columns, axis=1)
