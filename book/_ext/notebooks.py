@@ -33,6 +33,8 @@ The notebooks of "Sampled Metrics, Exactly", with the package that they import.
 In book/, NAME.ipynb is a page of the book with its results, NAME-student.ipynb the same without
 results and solutions, and NAME.md its source, which Jupyter opens as a notebook, too.
 """
+CARD = re.compile(r"^:::\{grid-item-card\} (.*)\n(?::.*\n)*((?:.*\n)*?):::\n", re.MULTILINE)
+GRID = re.compile(r"^::::(?:\{grid\}.*\n(?::.*\n)*|\n|\Z)", re.MULTILINE)
 FENCE = r"```\{%s\}(?P<title>[^\n]*)\n(?P<options>(?::[^\n]*\n)*)"
 SOLUTION = re.compile(r"```\{solution-start\}.*?(?P<end>```\{solution-end\}\n```\n?|\Z)", re.DOTALL)
 
@@ -53,6 +55,7 @@ class Reader:
         text = re.sub(
             FENCE % "(?P<kind>[a-z:]+)" + r"(?P<body>.*?)```\n?", self.block, text, flags=re.DOTALL
         )
+        text = GRID.sub("", CARD.sub(r"**\1.** \2", text))
         details = r"<details><summary>\1</summary>\n\n\2\n</details>\n"
         text = re.sub(r":::\{dropdown\} ([^\n]*)\n(.*?):::\n?", details, text, flags=re.DOTALL)
         return re.sub(r"\{([a-z:]+)\}`([^`]+)`", self.role, text)

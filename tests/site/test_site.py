@@ -286,14 +286,15 @@ def test_tables_have_the_promised_columns(name, html):
 def test_exercises_can_be_checked_and_are_solved(page, html):
     article = soup(html / f"{page}.html").find("article")
     exercises, solutions = (article.select(f"div.{kind}.admonition") for kind in KINDS)
-    assert 2 <= len(exercises) == len(solutions) <= 4
+    assert 2 <= len(exercises) == len(solutions) <= 5
     levels = []
     for exercise, solution in zip(exercises, solutions, strict=True):
         assert printed(exercise).count("No answer yet.\n") == 1
         assert "Right." in printed(solution)
         assert "Not yet" not in printed(solution)
         assert "dropdown" in solution["class"]
-        levels.append(re.search(r"\((easy|medium|hard)\)", exercise.get_text())[1])
+        if "Judge" not in exercise.get_text():  # these stand last, whatever their level
+            levels.append(re.search(r"\((easy|medium|hard)\)", exercise.get_text())[1])
     assert levels == sorted(levels, key=["easy", "medium", "hard"].index)
 
 
