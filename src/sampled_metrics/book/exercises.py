@@ -168,11 +168,10 @@ def _readings(entry: object, percent: bool) -> list[str]:
     if isinstance(entry, bool) or not isinstance(entry, Real):
         return [_text(entry)]
     value = float(entry)
-    whole = [str(int(entry))] if isinstance(entry, Integral) or value.is_integer() else []
-    truth = ["false", "true"][int(value) : int(value) + 1] if value in (0, 1) else []
+    truth = [str(value == 1).lower()] if value in (0, 1) else []
     if isinstance(entry, Integral):
-        return [*whole, *_rounded(value), *truth]
-    return [*_rounded(value), *whole, *truth]
+        return [str(int(entry)), *_rounded(value), *truth]
+    return [*_rounded(value), *([str(int(value))] if value.is_integer() else []), *truth]
 
 
 def _text(entry: object) -> str:
