@@ -1,5 +1,9 @@
 """What a student hears of an answer."""
 
+import ast
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics.book import Answer
+
+
+BOOK = Path(__file__).parents[1] / "book"
+EXERCISES = {
+    name: text
+    for page in sorted(BOOK.glob("*.md"))
+    for name, text in re.findall(
+        r"^```\{exercise-start\}\n:label: (.*)\n```\n((?s:.*?))^```\{exercise-end\}",
+        page.read_text(encoding="utf-8"),
+        re.M,
+    )
+}
 
 
 def heard(capsys, right, answer):
@@ -180,3 +196,17 @@ def test_each_entry_needs_a_label_or_none():
 def test_the_digests_do_not_show_the_answer():
     first, second = Answer.digests(5, 5).split()
     assert first != second  # equal entries do not look equal
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_each_exercise_names_its_entries_and_gives_two_hints(exercise):
+    text = EXERCISES[exercise]
+    (call,) = re.findall(r"^check = Answer\((.*?)\)$", text, re.M | re.S)
+    arguments = [ast.literal_eval(text) for text in re.findall(r'"[^"]*"', call)]
+    digests, *labels = arguments
+    check = Answer(digests, *labels)
+    assert labels or len(check.labels) == 1, "give each entry a label"
+    assert len({*check.labels}) == len(check.labels)
+    hints = re.findall(r"^:::\{dropdown\} (.*)\n((?s:.*?))^:::$", text, re.M)
+    assert [title for title, _ in hints] == ["Hint", "Second hint"]
+    assert all(hint.strip() for _, hint in hints)

@@ -61,7 +61,8 @@ function fill(box) {
   }
   const form = make("form", {}, ...fields.map(([, , row]) => row),
     make("button", { textContent: "Check" }), status);
-  form.setAttribute("aria-label", "Your answer");
+  const title = box.closest(".exercise").querySelector(".caption-number").textContent.trim();
+  form.setAttribute("aria-label", `Your answer to ${title}`);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     check();
