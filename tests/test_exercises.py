@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from sampled_metrics.book import Answer
 
-
 BOOK = Path(__file__).parents[1] / "book"
 EXERCISES = {
     name: text
