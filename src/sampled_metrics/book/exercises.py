@@ -45,6 +45,11 @@ class Answer:
     percent : bool, default False
         Whether the exercise asks for percent: "50 %" then counts as 50, else as 0.5.
 
+    Attributes
+    ----------
+    labels : list of str
+        The name of each entry.
+
     Examples
     --------
     >>> Answer.digests(4321, 0.0123)
