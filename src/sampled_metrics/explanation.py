@@ -203,8 +203,8 @@ def explain(
     Raises
     ------
     ValueError
-        If `value` or `other` is no mean that the sampled metric can have, or another parameter is
-        out of its range.
+        If `value` or `other` is not a mean that the sampled metric can have, or another parameter
+        is out of its range.
 
     Notes
     -----
