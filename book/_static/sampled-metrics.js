@@ -5,6 +5,11 @@ globalThis.sampledMetrics = (() => {
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const tabulate = (length, f) => Array.from({ length }, (_, i) => f(i));
 
+// The ranks of the toy example of Krichene & Rendle (2020), among 10,000 items.
+const TOY = {
+  A: [100, 100, 100, 100, 100], B: [40, 40, 8437, 9266, 4482], C: [212, 2, 743, 5342, 1548],
+};
+
 // Metrics: M = sum of g(j, r_j) / Z, of one rank or of a user with several relevant items.
 const metric = (k, gain, normalizer) => (ranks, n) => {
   const user = typeof ranks === "number" ? { values: [ranks], nRelevant: 1 } : ranks;
@@ -231,8 +236,8 @@ const explain = (metric, n, m, replacement) => {
 const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
 return {
-  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric, explain,
-  fromRecommendations, mean, meanAndVariance, ndcg, parseItems, rankDistribution, rankEstimate,
+  TOY, auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric,
+  explain, fromRecommendations, mean, meanAndVariance, ndcg, parseItems, rankDistribution, rankEstimate,
   recall, reciprocalRank, resembledCutoff, sampledValues, tabulate, uncorrected,
 };
 })();

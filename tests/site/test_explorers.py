@@ -1,6 +1,6 @@
 """The explorers: their arithmetic is the package's, and a keyboard, a phone and a printer do."""
 
-from decimal import ROUND_HALF_UP, Decimal
+import re
 from functools import partial
 from pathlib import Path
 
@@ -22,60 +22,9 @@ from sampled_metrics import (
     explain,
     ranks_from_recommendations,
 )
-
-PAGES = {
-    "toy": "toy-example",
-    "flip": "index",
-    "weight": "sampled-rank",
-    "correction": "corrections",
-    "reviewer": "what-a-sample-tells",
-    "five-users": "five-users",
-}
-FILES = ("sampled-metrics.js", "explorers.js", "explorers.css")
-
-
-def open_explorer(browser, address, name, **options):
-    """Open the page of an explorer; return it with the explorer and what goes wrong."""
-    tab = browser.new_page(reduced_motion="reduce", **options)
-    tab.wrong = wrong = []
-    tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
-    tab.goto(f"{address}book/{PAGES[name]}.html", wait_until="domcontentloaded")
-    tab.explorer = tab.locator(f'.explorer[data-explorer="{name}"]')
-    tab.explorer.locator("td").first.wait_for()
-    return tab
-
-
-@pytest.fixture
-def visit(browser, site):
-    """Open explorers, and close them after the test; nothing may have gone wrong."""
-    tabs = []
-
-    def visit(name, **options):
-        tabs.append(open_explorer(browser, site, name, **options))
-        return tabs[-1]
-
-    yield visit
-    for tab in tabs:
-        tab.close()
-        assert tab.wrong == []
-
+from tabs import PAGES, enter, fixed, go_to, open_explorer, settle, table
 
 # --- the arithmetic, number by number
-
-
-@pytest.fixture(scope="module")
-def javascript(browser, site):
-    """Call a function of sampled-metrics.js on each of a list of cases."""
-    tab = open_explorer(browser, site, "toy")
-
-    def call(expression, cases):
-        """Evaluate `expression`, which may name the values of a case a, b, c, ..., for each."""
-        code = "cases => { const M = sampledMetrics; return cases.map(([a, b, c, d, e, f]) => "
-        return tab.evaluate(f"{code} {expression}); }}", cases)
-
-    yield call
-    tab.close()
 
 
 def draws(rng, n_cases, most_items=10**6, most_samples=300):
@@ -136,8 +85,8 @@ def test_corrections(javascript, name):
         f"M.rankEstimate(M.{name}, b, c)": lambda gamma: RankEstimate(),
         f"M.biasVariance(a, M.{name}, b, c)": BiasVariance,
     }
-    for table, estimator in estimators.items():
-        found = javascript(f"[{table}, M.averageError({table}, M.{name}, b)]", cases)
+    for ours, estimator in estimators.items():
+        found = javascript(f"[{ours}, M.averageError({ours}, M.{name}, b)]", cases)
         for (gamma, n, m), (values, errors) in zip(cases, found, strict=True):
             fitted = estimator(gamma).fit(metric, draw_of(n, m))
             scale = np.abs(fitted.values).max()
@@ -267,60 +216,6 @@ def test_the_chapter_on_dialects_uses_the_same_names():
 
 
 # --- by keyboard
-
-
-def go_to(tab, name, kind="number"):
-    """Press Tab until the control of this name has the focus."""
-    here = "document.activeElement"
-    label = f"{here}.name || {here}.dataset.moves || {here}.textContent"
-    for _ in range(60):
-        if tab.evaluate(f"[{label}, {here}.type]") == [name, kind]:
-            return
-        tab.keyboard.press("Tab")
-    raise AssertionError(f"no {kind} {name} to be reached")
-
-
-def enter(tab, **values):
-    """Put text into fields, in the order in which one comes by them."""
-    for name, text in values.items():
-        go_to(tab, name, "text" if isinstance(text, str) else "number")
-        tab.keyboard.press("Control+A")
-        tab.keyboard.type(str(text)) if text != "" else tab.keyboard.press("Delete")
-
-
-def table(tab, i=0):
-    rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
-    return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
-
-
-def fixed(values, digits=3):
-    """Format numbers as the explorers do."""
-    unit = Decimal(1).scaleb(-digits)
-    texts = []
-    for v in np.ravel(values):
-        if np.isnan(v):
-            texts.append("NaN")
-            continue
-        text = str(Decimal(v + np.sign(v) * 1e-12).quantize(unit, ROUND_HALF_UP))
-        texts.append(text if float(text) else text.replace("-", ""))
-    return texts
-
-
-def settle(tab):
-    """Wait until the explorer has shown what was entered."""
-    tab.evaluate("() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")
-
-
-@pytest.fixture
-def start(visit):
-    """Open an explorer and put the focus on the first control, as Tab does in the end."""
-
-    def start(name):
-        tab = visit(name)
-        tab.explorer.locator("input, select").first.focus()
-        return tab
-
-    return start
 
 
 def test_toy_example_by_keyboard(start):
@@ -629,15 +524,22 @@ def test_links_behind_an_explorer_lead_where_they_should(browser, html):
     tab.close()
 
 
-def test_only_pages_with_an_explorer_load_it(html):
+SHARED = ("sampled-metrics.js", "explorers.js", "explorers-plot.js", "explorers-start.js")
+
+
+def test_a_page_loads_the_explorers_that_it_holds_and_no_others(html):
     for path in html.glob("book/*.html"):
         text = path.read_text(encoding="utf-8")
-        has = "data-explorer=" in text
-        assert has == (path.stem in PAGES.values())
-        for name in FILES:
-            assert (f"_static/{name}" in text) == has, path
+        has = sorted(set(re.findall('data-explorer="(.*?)"', text)))
+        assert sorted(re.findall(r"_static/explorers/(.*?)\.js", text)) == has, path
+        for name in (*SHARED, "explorers.css"):
+            assert (f"_static/{name}" in text) == bool(has), path
         assert 'type="module"' not in text  # browsers refuse modules of pages opened as files
+    for name, page in PAGES.items():
+        assert f'data-explorer="{name}"' in (html / "book" / f"{page}.html").read_text("utf-8")
 
 
-def test_explorers_are_small(html):
-    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 40_000
+@pytest.mark.parametrize("name", PAGES)
+def test_explorers_are_small(html, name):
+    files = (*SHARED, "explorers.css", f"explorers/{name}.js")
+    assert sum((html / "_static" / file).stat().st_size for file in files) < 40_000
