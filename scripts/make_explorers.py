@@ -28,7 +28,7 @@ from sampled_metrics import (
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
 METRICS = (Recall(k=10), NDCG(k=10), ReciprocalRank(), AUC())
-SIZES = [digit * 10**power for power in range(5) for digit in (1, 2, 5)]
+SIZES = [digit * 10**power for power in range(1, 5) for digit in (1, 2, 5)]
 
 
 def by_rank(n_items, m=None):
@@ -106,5 +106,5 @@ def plan():
 if __name__ == "__main__":
     for make in (elsewhere, plan):
         path = FOLDER / f"explorer_{make.__name__}.csv"
-        make().to_csv(path, index=False, lineterminator="\n", float_format="%.6g")
+        make().to_csv(path, index=False, lineterminator="\n", float_format="%.8g")
         print(f"{path.stat().st_size / 1e3:.0f} KB in {path.name}", flush=True)

@@ -7,6 +7,7 @@ const MARKS = [
   (x, y) => `<circle cx="${x}" cy="${y}" r="5"/>`,
   (x, y) => `<path d="M${x - 4.5} ${y - 4.5}h9v9h-9z"/>`,
   (x, y) => `<path d="M${x} ${y - 6}l6 10h-12z"/>`,
+  (x, y) => `<circle cx="${x}" cy="${y}" r="3"/>`, // what surrounds the others
 ];
 const ticksOf = ({ min, max, log, ticks }) => {
   if (ticks) return ticks;
