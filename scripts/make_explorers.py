@@ -2,9 +2,9 @@
 
     make explorers-data             # or: python scripts/make_explorers.py; some minutes
 
-explorer_elsewhere.csv: for each data set, metric and recommender the exact mean, which others are
-surely behind it, and what an evaluation among m sampled items reports on average. explorer_plan.csv:
-for each pair of X, Y and Z, metric, estimator and number of samples what `compare` finds.
+explorer_elsewhere.csv has the exact mean of each data set, metric and recommender, the others that
+are surely behind it, and what an evaluation among m sampled items reports on average.
+explorer_plan.csv has what `compare` finds for each pair of X, Y and Z, metric, estimator and m.
 """
 
 from pathlib import Path
