@@ -1,6 +1,6 @@
 """Make the small tables behind two explorers from the ranks in book/data.
 
-    make explorers-data             # or: python scripts/make_explorers.py; some minutes
+    make explorers-data             # or: python scripts/make_explorers.py; half an hour
 
 explorer_elsewhere.csv has the exact mean of each data set, metric and recommender, the others that
 are surely behind it, and what an evaluation among m sampled items reports on average.
@@ -97,7 +97,7 @@ def plan():
         for name in "xyz"
     }
     metrics = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
-    draws = [*(Draw(m, replacement=False) for m in (10, 20, 50, 100, 200)), None]
+    draws = [*(Draw(m, replacement=False) for m in (10, 20, 50, 100, 200, 500)), None]
     estimators = {"uncorrected": Uncorrected(), "corrected": BiasVariance(0.1)}
     found = power_analysis(recommenders, metrics, draws, estimators)
     return found.loc[:, :"variance_sampling"]

@@ -46,7 +46,7 @@ def test_each_recommender_stands_there_for_each_metric(shown):
 def test_exact_means(shown):
     _, ranks, table = shown
     theirs = [METRICS[row.metric].mean(ranks[row.recommender]) for row in table.itertuples()]
-    np.testing.assert_allclose(table["exact"], theirs, rtol=1e-5)
+    np.testing.assert_allclose(table["exact"], theirs, rtol=1e-7)
 
 
 def test_expected_means_are_those_that_the_package_found(shown):
@@ -57,7 +57,7 @@ def test_expected_means_are_those_that_the_package_found(shown):
     for m, those in found.groupby("n_samples"):
         those = those.set_index("recommender")
         theirs = [those.loc[row.recommender, row.metric] for row in table.itertuples()]
-        np.testing.assert_allclose(table[str(m)], theirs, rtol=1e-5)
+        np.testing.assert_allclose(table[str(m)], theirs, rtol=1e-7)
 
 
 def test_the_formulas_for_large_samples_are_the_packages():

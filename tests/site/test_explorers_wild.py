@@ -76,7 +76,7 @@ def test_exact_order_beside_sampled_order(visit, name, metric, m):
     exact = exact.sort_values(ascending=False)
     places = sampled.rank(ascending=False).astype(int)
     rows = [
-        [x, *fixed([100 * exact[x], 100 * sampled[x]], 2), str(i), str(places[x])]
+        [x, *fixed([100 * exact[x], 100 * sampled[x]], 2), f"{i} → {places[x]}"]
         for i, x in enumerate(exact.index, start=1)
     ]
     assert table(tab)[1:] == rows
@@ -84,8 +84,8 @@ def test_exact_order_beside_sampled_order(visit, name, metric, m):
     assert winners in said(tab)
 
 
-def test_wrong_pairs_are_those_of_the_chapter(visit):
-    counts = pd.read_csv(DATA.parent / "results" / "elsewhere.csv")
+def test_wrong_pairs_are_those_of_the_chapter(visit, html):
+    counts = pd.read_csv(html / "results" / "elsewhere.csv")
     counts = counts[counts["estimator"] == "uncorrected"]
     tab = visit("elsewhere")
     for row in counts[counts["n_samples"].isin([20, 1000])].itertuples():
@@ -94,6 +94,22 @@ def test_wrong_pairs_are_those_of_the_chapter(visit):
         assert text in said(tab)
         verdict = tab.explorer.locator(".verdict").inner_text()
         assert (verdict == "Order holds") == (row.wrong == 0)
+
+
+def printed(tab, monkeypatch, capsys):
+    """What the lines under "As Python" print."""
+    monkeypatch.chdir(DATA.parents[1])
+    exec(tab.explorer.locator("details pre").text_content(), {})
+    return capsys.readouterr().out
+
+
+def test_order_as_python(visit, monkeypatch, capsys):
+    tab = visit("elsewhere")
+    choose(tab, data="movielens", metric="RR", m=10)
+    lines = printed(tab, monkeypatch, capsys)
+    for who, exact, sampled, _ in table(tab)[1:]:
+        name = {label: x for x, label in LABELS.items()}.get(who, who)
+        assert who == "random" or f"{name}: exact {exact}%, sampled {sampled}%\n" in lines
 
 
 # --- the audit
@@ -179,6 +195,14 @@ def test_what_the_audit_shows(visit, which, cutoff):
         assert f"was printed, too: {row.exact_value}." in said(tab)
 
 
+def test_audit_as_python(visit, monkeypatch, capsys):
+    tab = visit("audit")
+    choose(tab, id="llara-100k", c=84)
+    lines = " ".join(printed(tab, monkeypatch, capsys).split())
+    low, high, *_ = next(cells[1:] for cells in table(tab) if cells[0] == "Recall@84")
+    assert f"Chance aside, exact Recall@84 can be anything from {low} to {high}." in lines
+
+
 def test_popular_draws_have_no_bound(visit):
     tab = visit("audit")
     choose(tab, id="bert4rec-1m-recall-pop")
@@ -249,7 +273,16 @@ def test_verdicts_of_the_plan(visit):
     tab = visit("plan")
     needed = compare(recommender("x"), recommender("y"), Recall(10)).users_needed()
     for users, verdict in ((needed - 1, "Too few"), (needed, "Enough users")):
-        choose(tab, users=users)
+        choose(tab, kind="exact", users=users)
         assert tab.explorer.locator(".verdict").inner_text() == verdict
         assert f"95 percent takes {needed:,} users" in said(tab)
     assert tab.explorer.locator("[name=m]").is_disabled()  # nothing is drawn
+
+
+@pytest.mark.parametrize(("kind", "row"), [("exact", 1), ("uncorrected", 3)])
+def test_plan_as_python(visit, monkeypatch, capsys, kind, row):
+    tab = visit("plan")
+    choose(tab, pair="YZ", metric="NDCG@10", m=500, users=7000, kind=kind)
+    *_, right, power, needed = table(tab)[row]
+    lines = printed(tab, monkeypatch, capsys)
+    assert lines == f"right order {right}, power {power}\nusers for 95 percent: {needed}\n"

@@ -48,9 +48,9 @@ const show = ({ id, c: wanted }, all) => {
       whole(n)} items. ${open}${alike ? ` The top ${whole(Math.min(k, m + 1))} of ${
       whole(m + 1)} resembles the top ${whole(alike)} of all.` : ""}${exact ? ` ${exact}` : ""}`,
     plots: [{
-      at: c,
-      x: { min: 1, max: n, log: true, label: `cutoff c of exact ${row.metric}@c (drag)` },
-      y: { min: 0, max: 1 },
+      at: c, atField: "c",
+      x: { min: 1, max: n, log: true, name: "c", label: "cutoff c (drag the dotted line)" },
+      y: { min: 0, max: 1, label: `exact ${row.metric}@c` },
       area: popular ? undefined : [...band.map(([x, least]) => [x, least]),
         ...band.map(([x, , most]) => [x, most]).reverse()],
       lines: popular ? [] : ["lowest", "highest"].map((end, i) =>
@@ -85,7 +85,7 @@ const options = (all) => [...new Set(all.map(({ field }) => field))].map((field)
     .join("")}</optgroup>`).join("");
 
 E.add("audit", {
-  controls: (all) => `<div><label>published number <select name="id">${options(all)}</select></label>
+  controls: (all) => `<div class="wide"><label>published number <select name="id">${options(all)}</select></label>
     </div>` + E.number("c", "cutoff c to ask about", 10, 1, 1e8, 161),
   tables: ["What exact metrics can be: chance aside, and with chance"],
   presets: [["Movies", { id: USUAL, c: 10 }], ["Movies, top 2,648", { id: USUAL, c: 2648 }],

@@ -11,7 +11,7 @@ const LABELS = { autoencoder: "EASE", x8: "X 8", x16: "X 16", x32: "X 32", x64: 
 const label = ({ recommender }) => LABELS[recommender] ?? recommender;
 const percent = (row, m) => fixed(100 * row[m], 2);
 const ordinal = (place) => `${place}${{ 1: "st", 2: "nd", 3: "rd" }[place] ?? "th"}`;
-const sizes = ([row]) => Object.keys(row).filter((name) => +name);
+const sizes = ([row]) => Object.keys(row).filter((name) => +name).map(Number);
 
 const competitors = ({ data, metric }, rows) =>
   rows.filter((row) => row.data === data && row.metric === metric);
@@ -37,16 +37,16 @@ const show = (form, all) => {
     plots: [{
       text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${
         sampled.map(label).join(", ")}.`,
-      height: 340,
+      height: 330, small: 290, ends: true,
       x: { min: 0, max: 1, ticks: [[0, "exact"], [1, among]], label: `order by ${metric}` },
-      y: { min: 0.5 - rows.length, max: 0.5,
-        ticks: exact.map((row, i) => [-i, `${i + 1}  ${label(row)}`]) },
+      y: { min: 0.5 - rows.length, max: 0.5, format: (y) => ordinal(1 - y),
+        ticks: exact.map((row, i) => [-i, label(row)]) },
       lines: exact.map((row, i) => ({ style: style(row), name: label(row),
-        points: [[0, -i], [1, -sampled.indexOf(row)]] })).reverse(),
+        points: [[0, -i], [1, -sampled.indexOf(row)]] })),
     }],
-    tables: [[["recommender", "exact, %", `${among}, %`, "exact place", "place"],
-      ...exact.map((row, i) => [label(row), percent(row, "exact"), percent(row, m), i + 1,
-        sampled.indexOf(row) + 1])]],
+    tables: [[["recommender", "exact, %", `${among}, %`, "place"],
+      ...exact.map((row, i) => [label(row), percent(row, "exact"), percent(row, m),
+        `${i + 1} → ${sampled.indexOf(row) + 1}`])]],
   };
 };
 
@@ -54,8 +54,9 @@ const python = (form, all) => {
   const names = competitors(form, all).map(({ recommender }) => recommender);
   const metric = METRICS[form.metric];
   return `import pandas as pd
-from sampled_metrics import ${metric.split("(")[0]}, Draw, TiedRanks
+from sampled_metrics import ${["Draw", metric.split("(")[0], "TiedRanks"].sort().join(", ")}
 
+# in the book's repository; ${form.m > 200 ? "takes very long" : "takes a minute or more"}
 table = pd.read_csv("book/data/elsewhere_${form.data}.csv.gz")
 metric, draw = ${metric}, Draw(${form.m})
 for name in ${JSON.stringify(names.filter((name) => name !== "random"))}:
@@ -65,15 +66,9 @@ for name in ${JSON.stringify(names.filter((name) => name !== "random"))}:
 };
 
 E.add("elsewhere", {
-  controls: (all) => {
-    const m = sizes(all);
-    return E.select("data", "data set", DATA) + E.select("metric", "metric", Object.keys(METRICS))
-      + E.select("m", "m, sampled items", m.map((size) => [size, whole(+size)]))
-        .replace(`value="100"`, `value="100" selected`)
-        .replace("</div>", `<input type="range" min="0" max="${m.length - 1}"
-          value="${m.indexOf("100")}" data-moves="m" data-stops="${m}"
-          aria-label="m, sampled items, slider"></div>`);
-  },
+  controls: (all) => E.select("data", "data set", DATA)
+    + E.select("metric", "metric", Object.keys(METRICS))
+    + E.steps("m", "m, sampled items", sizes(all), 100),
   tables: ["Exact and expected sampled values"],
   presets: [["Beauty (BERT4Rec's protocol)", { data: "beauty", metric: "Recall@10", m: "100" }],
     ["Video Games (SASRec's protocol)", { data: "games", metric: "Recall@10", m: "100" }],

@@ -31,7 +31,7 @@ const CLASSES = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", AP: "Average
   AUC: "AUC()" };
 const points = (value) => fixed(100 * value, 2);
 const users = (n) => (n < Infinity ? whole(n) : "never");
-const grid = E.spaced(10, 1e6, 101);
+const grid = E.spaced(10, 1e5, 81);
 
 const show = (form, all) => {
   const { pair, metric, m, kind } = form, [first, second] = pair.split("");
@@ -52,9 +52,9 @@ const show = (form, all) => {
       usersNeeded < Infinity ? `A probability of 95 percent takes ${whole(usersNeeded)} users.`
         : "On average it reports the wrong order, so more users only make it surer of that."}`,
     plots: [{
-      at: form.users,
-      x: { min: 10, max: 1e6, log: true, label: "users (drag the mark)" },
-      y: { min: 0, max: 1 },
+      at: form.users, atField: "users",
+      x: { min: 10, max: 1e5, log: true, label: "users (drag the dotted line)" },
+      y: { min: 0, max: 1, label: "probability of the right order" },
       lines: three.map(({ estimator, row }, style) => ({ style, name: estimator,
         points: grid.map((n) => [n, comparison(row, n).rightOrder]) })),
       marks: [{ style: Object.keys(KINDS).indexOf(kind), x: form.users, y: rightOrder,
@@ -78,6 +78,7 @@ const python = ({ pair, metric, m, kind, users: n }) => {
   return `import pandas as pd
 from sampled_metrics import ${names.sort().join(", ")}
 
+# in the book's repository
 table = pd.read_csv("book/data/movielens_ranks.csv")
 ${first}, ${second} = (
     TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
@@ -94,12 +95,12 @@ E.add("plan", {
   controls: (all) => E.select("pair", "recommenders",
     [["XY", "X and Y"], ["XZ", "X and Z"], ["YZ", "Y and Z"]])
     + E.select("metric", "metric", Object.keys(CLASSES))
-    + E.select("kind", "evaluation", Object.entries(KINDS))
-    + E.select("m", "m, sampled items", E.unique(all.map((row) => +row.n_samples).filter(Boolean)))
-      .replace("<option>100", "<option selected>100")
-    + E.number("users", "users", 1000, 10, 1e6, 101),
+    + E.select("kind", "evaluation", ["corrected", "uncorrected", "exact"].map((kind) =>
+      [kind, KINDS[kind]]))
+    + E.steps("m", "m, sampled items", E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
+    + E.number("users", "users", 6040, 10, 1e5, 81),
   idle: ({ kind }) => (kind === "exact" ? ["m"] : []),
-  tables: ["The three evaluations with so many users: difference and standard error in points"],
+  tables: ["With so many users; difference and standard error in points"],
   presets: [["A pilot of 300 users", { kind: "exact", users: 300 }],
     ["All of MovieLens 1M", { kind: "exact", users: 6040 }],
     ["The usual protocol: 100 samples", { kind: "uncorrected", m: "100", users: 6040 }],
