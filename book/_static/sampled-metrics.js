@@ -212,7 +212,7 @@ const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = tr
 };
 
 // What a published sampled metric can mean, for several values and exact metrics: the package's
-// explain(), with four decimals and 95 percent confidence.
+// explain(), with 95 percent confidence. For a drawing, a coarse look at the ranks is enough.
 const explain = (metric, n, m, replacement) => {
   const values = sampledValues(metric, m), known = new Map();
   const [least, largest] = [Math.min(...values), Math.max(...values)];
@@ -226,8 +226,8 @@ const explain = (metric, n, m, replacement) => {
   };
   const inside = (v) => Math.min(Math.max(v, least), largest);
   const variance = (v) => (largest - v) * (v - least);
-  return (value, users, exact = metric, cutoff = n) => {
-    const slack = 0.5e-4, v = inside(value);
+  return (value, users, exact = metric, cutoff = n, { decimals = 4, finer = true } = {}) => {
+    const slack = 0.5 * 10 ** -decimals, v = inside(value);
     if (Math.abs(v - value) > slack + 1e-9) return null;
     const low = inside(v - slack), high = inside(v + slack);
     const interval = [[low, -1.959963984540054], [high, 1.959963984540054]].map(([end, z]) => {
@@ -237,7 +237,8 @@ const explain = (metric, n, m, replacement) => {
     });
     const ranks = [...tabulate(32, (i) => i + 1), cutoff, cutoff + 1, n,
       ...tabulate(160, (i) => Math.round(32 * 1.25 ** i))];
-    const range = (...args) => extremes({ at, exact, least, largest, n }, ranks, ...args);
+    const range = (low, high, closely = finer) =>
+      extremes({ at, exact, least, largest, n }, ranks, low, high, closely);
     return {
       bounds: range(low, high), boundsWithError: range(...interval), interval,
       standardError: Math.sqrt(variance(v) / users),

@@ -11,6 +11,9 @@ PAGES = {
     "correction": "corrections",
     "reviewer": "what-a-sample-tells",
     "five-users": "five-users",
+    "elsewhere": "elsewhere",
+    "audit": "audit",
+    "plan": "plan-and-report",
 }
 
 
