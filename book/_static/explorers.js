@@ -20,15 +20,20 @@ const upTo = (n, ...more) => unique([1, 10, 100, 1e3, 1e4, 1e5, n, ...more]).fil
 const number = (name, label, value, min, max, count) => {
   const round = max > 1 ? Math.round : (v) => +v.toPrecision(3);
   const stops = count ? unique([...spaced(min, max, count, round), value]) : [];
-  return `<div><label>${label} <input type="number" name="${name}" value="${value}" min="${min}"
-    max="${max}" step="${max > 1 ? 1 : "any"}"></label>${count ? `<input type="range" min="0"
-    max="${stops.length - 1}" value="${stops.indexOf(value)}" data-moves="${name}"
-    data-stops="${stops}" aria-label="${label}, slider">` : ""}</div>`;
+  const slider = count ? `<input type="range" min="0" max="${stops.length - 1}"
+    value="${stops.indexOf(value)}" data-moves="${name}" data-stops="${stops}"
+    aria-label="${label}, slider">` : "";
+  return `<div${slider && ' class="slid"'}><label>${label} <input type="number" name="${name}"
+    value="${value}" min="${min}" max="${max}" step="${max > 1 ? 1 : "any"}"></label>
+    ${slider}</div>`;
 };
 // One of some options: texts, or pairs of a value and its text.
+const option = (one) =>
+  (Array.isArray(one) ? `<option value="${one[0]}">${one[1]}` : `<option>${one}`);
 const select = (name, label, options) => `<div><label>${label} <select name="${name}">${
-  options.map((o) => (Array.isArray(o) ? `<option value="${o[0]}">${o[1]}` : `<option>${o}`)).join("")
-}</select></label></div>`;
+  options.map(option).join("")}</select></label></div>`;
+const text = (name, label, value) =>
+  `<div><label>${label} <input type="text" name="${name}" value="${value}"></label></div>`;
 const check = (name, label, checked) => `<div class="check"><label><input type="checkbox"
   name="${name}"${checked ? " checked" : ""}> ${label}</label></div>`;
 
@@ -56,12 +61,18 @@ const metricCode = ({ metric, k }) => CLASSES[metric] ?? `Recall(${k})`;
 const drawCode = ({ n, m, replacement }) =>
   `Draw(${m}, n_items=${n}${replacement ? "" : ", replacement=False"})`;
 
+const code = (names, lines) => `import numpy as np
+from sampled_metrics import ${[...names].sort().join(", ")}
+
+${lines}
+`;
+
 // --- axes
 
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
-  add, check, checkDraw, chosen, drawCode, drawn, fixed, idleCutoff, kinds, metricAndCutoff,
-  metricCode, number, refuse, sampling, select, spaced, toRank, twice, unique, upTo, whole,
+  add, check, checkDraw, chosen, code, drawCode, drawn, fixed, idleCutoff, kinds, metricAndCutoff,
+  metricCode, number, refuse, sampling, select, spaced, text, toRank, twice, unique, upTo, whole,
 };
 })();

@@ -17,13 +17,17 @@ PAGES = {
 }
 
 
-def open_explorer(browser, address, name, **options):
-    """Open the page of an explorer; return it with the explorer and what goes wrong."""
+def open_explorer(browser, site, name, address=None, **options):
+    """Open the page of an explorer; return it with the explorer and what goes wrong.
+
+    `address` is where to go instead of the explorer's page as it is.
+    """
     tab = browser.new_page(reduced_motion="reduce", **options)
     tab.wrong = wrong = []
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
-    tab.goto(f"{address}book/{PAGES[name]}.html", wait_until="domcontentloaded")
+    address = address or f"{site}book/{PAGES[name]}.html"
+    tab.goto(address, wait_until="domcontentloaded")
     tab.explorer = tab.locator(f'.explorer[data-explorer="{name}"]')
     tab.explorer.locator("td").first.wait_for()
     return tab
@@ -51,6 +55,10 @@ def enter(tab, **values):
 def table(tab, i=0):
     rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
     return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
+
+
+def verdict(tab):
+    return tab.explorer.locator(".verdict").inner_text()
 
 
 def fixed(values, digits=3):

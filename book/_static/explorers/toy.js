@@ -4,6 +4,9 @@
 const M = sampledMetrics, E = explorers, { fixed, toRank } = E;
 const n = 10000, NAMES = Object.keys(M.TOY);
 
+// The scale changes in steps only, so that one can see the lines move.
+const roof = (value) => [0.02, 0.05, 0.1, 0.2, 0.5].find((top) => value < 0.97 * top) ?? 1;
+
 const show = (form) => {
   const [metric, name] = E.chosen(form), values = M.sampledValues(metric, form.m);
   const ranks = NAMES.map((who) => M.TOY[who].map((_, i) => form[who + i]));
@@ -19,16 +22,20 @@ const show = (form) => {
     sentence: `By exact ${name} the order is ${order(exact)}; by expected sampled ${name} (${
       E.drawn({ ...form, n })}) it is ${order(sampled)}.`,
     plots: [{
-      text: NAMES.map((who, i) => `${who}: ${ranks[i].join(", ")}.`).join(" "),
-      height: 430, x: toRank(n, "exact ranks (drag the marks)"),
-      y: { min: -14.5, max: 0.5, ticks: NAMES.map((who, i) => [-5 * i - 2, who]) },
-      marks: ranks.flatMap((five, i) => five.map((x, j) =>
-        ({ style: i, x, y: -5 * i - j, field: NAMES[i] + j }))),
-    }, {
-      height: 430,
+      height: 240, small: 190,
       x: { min: -0.2, max: 1.2, ticks: [[0, "exact"], [1, "sampled"]], label: `mean ${name}` },
-      y: { min: 0, max: 1.05 * Math.max(...exact, ...sampled) || 1 },
-      lines: NAMES.map((who, i) => ({ style: i, name: who, points: [[0, exact[i]], [1, sampled[i]]] })),
+      y: { min: 0, max: roof(Math.max(...exact, ...sampled)) },
+      lines: NAMES.map((name, style) => ({ style, name, points: [[0, exact[style]],
+        [1, sampled[style]]] })),
+    }, {
+      text: NAMES.map((who, i) => `${who}: ${ranks[i].join(", ")}.`).join(" "),
+      height: 320, small: 270, x: toRank(n, "exact ranks (drag the marks)"),
+      y: { min: -14.6, max: 0.6, ticks: NAMES.map((who, i) => [-5 * i - 2, who]) },
+      bands: NAMES.map((_, i) => [-5 * i - 4.5, -5 * i + 0.5]),
+      marks: ranks.flatMap((five, i) => five.map((x, j) => ({
+        style: i, x, y: -5 * i - j, field: NAMES[i] + j,
+        name: `rank of ${NAMES[i]} in instance ${j + 1}`,
+      }))),
     }],
     tables: [[["recommender", "exact", "sampled"],
       ...NAMES.map((who, i) => [who, fixed(exact[i]), fixed(sampled[i])])]],
@@ -42,6 +49,21 @@ E.add("toy", {
     ${E.metricAndCutoff}${E.sampling(99)}${E.twice}`,
   panels: 2,
   tables: ["Mean over the five instances"],
+  presets: [
+    ["99 negatives, k = 10 (He et al. 2017)", { metric: "Recall", k: 10, m: 99 }],
+    ["100 negatives, k = 10 (Kang and McAuley 2018)", { metric: "Recall", k: 10, m: 100 }],
+    ["999 negatives, k = 10 (MLPerf 2018)", { metric: "Recall", k: 10, m: 999 }],
+  ],
+  python: (form) => E.code([E.metricCode(form).split("(")[0], "Draw"], `ranks = np.array([
+${NAMES.map((who) =>
+    `    [${M.TOY[who].map((_, i) => form[who + i]).join(", ")}],  # ${who}`).join("\n")}
+])
+metric = ${E.metricCode(form)}
+draw = ${E.drawCode({ ...form, n })}
+exact = metric(ranks, ${n}).mean(axis=1)
+sampled = draw.expect(ranks, metric).mean(axis=1)
+for name, *row in zip("ABC", exact, sampled):
+    print(name, *(f"{value:.3f}" for value in row))`),
   idle: E.idleCutoff,
   show,
 });
