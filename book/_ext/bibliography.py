@@ -27,14 +27,7 @@ class Style(Plain):
     default_label_style = AuthorYear
 
 
-def drop_list_role(app, pagename, templatename, context, doctree):
-    """Take from docutils' list of references a role that its items contradict."""
-    mark = ' class="citation-list">'
-    context["body"] = context.get("body", "").replace(f'<div role="list"{mark}', f"<div{mark}")
-
-
 def setup(app):
     """Register the above with Sphinx."""
     register_plugin("pybtex.style.formatting", "author_year", Style)
-    app.connect("html-page-context", drop_list_role)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

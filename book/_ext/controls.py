@@ -1,4 +1,7 @@
-"""What the page's controls are called: each toggle by what it shows, each download in words."""
+"""What a page says to those who do not see it, and what its controls are called.
+
+Each toggle is named by what it shows, each download in words.
+"""
 
 from docutils import nodes
 from myst_nb.sphinx_ import depart_HideCellInput, visit_HideCellInput
@@ -6,6 +9,12 @@ from myst_nb.sphinx_ext import HideCodeCellNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 DOWNLOADS = {".ipynb": "Notebook", ".md": "Source", ".pdf": "Print to PDF"}
+
+WRONG = {  # roles that contradict each other, and an id that each exercise has
+    '<div role="list" class="citation-list">': '<div class="citation-list">',
+    ' role="doc-biblioentry"': "",
+    ' id="exercise-content"': "",
+}
 
 
 class NameFoldedCode(SphinxPostTransform):
@@ -76,9 +85,16 @@ def name_downloads(app, pagename, templatename, context, doctree):
             button["text"] = DOWNLOADS.get(button["text"], button["text"])
 
 
+def put_right(app, pagename, templatename, context, doctree):
+    """Take from the page what misleads a screen reader."""
+    for wrong, right in WRONG.items() if "body" in context else ():
+        context["body"] = context["body"].replace(wrong, right)
+
+
 def setup(app):
     """Register the above with Sphinx."""
     app.add_post_transform(NameFoldedCode)
     app.add_node(HideCodeCellNode, override=True, html=(visit_toggle, depart_HideCellInput))
+    app.connect("html-page-context", put_right)
     app.connect("html-page-context", name_downloads, priority=900)  # after the theme's own
     return {"parallel_read_safe": True, "parallel_write_safe": True}

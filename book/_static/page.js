@@ -23,7 +23,8 @@
         await read;
         await MathJax.typesetPromise([...document.querySelectorAll(".math")].filter(near));
         show();
-        return MathJax.startup.defaultPageReady(); // sets all the others
+        await MathJax.startup.defaultPageReady(); // sets all the others
+        reach();
       },
     };
   } else {
@@ -50,6 +51,7 @@
   // Paper is white: print the light theme, whatever the screen shows.
   let onScreen;
   addEventListener("beforeprint", () => {
+    show();
     onScreen = page.dataset.theme;
     page.dataset.theme = "light";
   });
