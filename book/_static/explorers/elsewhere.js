@@ -37,7 +37,7 @@ const show = (form, all) => {
     plots: [{
       text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${
         sampled.map(label).join(", ")}.`,
-      height: 330, small: 290, ends: true,
+      height: 330, small: 290,
       x: { min: 0, max: 1, ticks: [[0, "exact"], [1, among]], label: `order by ${metric}` },
       y: { min: 0.5 - rows.length, max: 0.5, format: (y) => ordinal(1 - y),
         ticks: exact.map((row, i) => [-i, label(row)]) },
