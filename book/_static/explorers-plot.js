@@ -52,7 +52,7 @@ function nameLines(lines, X, Y, { left, right, top, bottom }) {
   });
 }
 
-// Short names stand at the right ends of their lines, as far apart as lines of text are.
+// Short names, and those of straight lines, stand at the right ends, a line of text apart.
 function nameEnds(lines, X, Y, bottom) {
   const names = lines.map(({ style, name, points }) =>
     ({ style, name, x: X(points.at(-1)[0]) + 10, y: Y(points.at(-1)[1]) + 4 }));
@@ -82,9 +82,12 @@ function morph(old, now) {
 // Lay a drawing out in a box: its SVG, and where its values are.
 function layOut(spec, width, height) {
   const { x, y, lines = [], marks = [], bands = [], area, at, key = [] } = spec;
-  const yTicks = ticksOf(y), short = lines.every(({ name = "" }) => name.length < 4);
+  const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
+  const atEnds = longest < 4 || lines.every(({ points }) => points.length < 3);
+  const xTicks = ticksOf(x), lastTick = `${xTicks.at(-1)[1]}`;
   const left = 14 + WORD * Math.max(...yTicks.map(([, name]) => `${name}`.length));
-  const box = { left, right: width - (short && lines.length ? 30 : 18),
+  const box = { left, right: width - Math.max(18, 4 + (WORD * lastTick.length) / 2,
+      lines.length && atEnds ? 14 + WORD * longest : 0),
     top: y.label || key.length ? 26 : 10, bottom: height - 42 };
   const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
   const path = (points) => `M${points.map(([a, b]) => `${X(a)} ${Y(b)}`).join("L")}`;
@@ -92,7 +95,7 @@ function layOut(spec, width, height) {
   const spots = marks.concat(lines.flatMap(({ style, points }) => points
     .filter((_, i) => points.length < 3 || i % 20 === 4 * style)
     .map(([a, b]) => ({ style, x: a, y: b }))));
-  const names = short ? nameEnds(lines, X, Y, bottom) : nameLines(lines, X, Y, box);
+  const names = atEnds ? nameEnds(lines, X, Y, bottom) : nameLines(lines, X, Y, box);
   let used = left; // by the names of the marks, above the drawing
   const keys = key.map((name, style) => {
     const start = used;
@@ -105,7 +108,7 @@ function layOut(spec, width, height) {
       Y(low)}H${left}z"/>`),
     yTicks.map(([v, name]) => `<g><path class="grid" d="M${left} ${Y(v)}H${right}"/>
       <text class="end" x="${left - 6}" y="${Y(v) + 4}">${name}</text></g>`),
-    ticksOf(x).map(([v, name]) => `<g><path class="grid" d="M${X(v)} ${top}V${bottom}"/>
+    xTicks.map(([v, name]) => `<g><path class="grid" d="M${X(v)} ${top}V${bottom}"/>
       <text x="${X(v)}" y="${bottom + 17}">${name}</text></g>`),
     [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label}</text>`,
       `<text class="start" x="${left}" y="14">${y.label ?? ""}</text>`],
