@@ -222,7 +222,11 @@ function drawing(panel, form) {
   });
   const release = () => { held = undefined; svg.classList.remove("held"); };
   for (const name of ["pointerup", "pointercancel"]) listen(name, release);
-  listen("pointerleave", () => { if (!held) { at = -1; cross(); } });
+  listen("pointerleave", (px, py, { pointerType }) => {
+    if (held || pointerType === "touch") return; // what a finger showed stays
+    at = -1;
+    cross();
+  });
   readout.addEventListener("keydown", (event) => {
     const last = stops.length - 1, ten = Math.ceil(last / 10);
     const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: ten,
