@@ -33,20 +33,21 @@ const show = ({ id, c: wanted }, all) => {
   const { at, n, m, k, alike, band } = known, c = Math.min(wanted, n), name = named(row, c);
   const [low, high] = at(c).bounds, popular = row.sampling === "popularity";
   const [from, to] = [low, high].map((v) => fixed(v));
-  const exact = row.exact_value && `${row.exact_on === "newer"
-    ? "On newer data, the best exact" : "The exact"} ${named(row, k)} was printed, too: ${
-    row.exact_value}.`;
+  const exact = row.exact_value && `${row.exact_on === "newer" ? "On newer data, an" : "The"} exact ${
+    named(row, k)} was printed, too: ${row.exact_value}.`;
   const canBe = from === to ? `exact ${name} is ${from}`
     : `exact ${name} can be anything from ${from} to ${to}`;
+  const resembled = alike && !popular ? ` The top ${whole(Math.min(k, m + 1))} of ${
+    whole(m + 1)} resembles the top ${whole(alike)} of all.` : "";
   const open = popular ? "Its candidates were drawn by popularity, so nothing bounds the exact value."
-    : `Chance aside, ${canBe}.`;
+    : `Chance aside, ${canBe}${
+    row.exact_on === "uneven" ? ", if all queries had as many items, but theirs differ" : ""}.`;
   const rows = E.upTo(n, c, ...(k < n ? [k] : []), ...(alike ? [alike] : [])).map((x) => [x, at(x)]);
   return {
     verdict: popular ? "No bound" : from === to ? "One value"
       : from > 0 ? (to < 1 ? "Two bounds" : "Lower bound") : to < 1 ? "Upper bound" : "Says nothing",
     sentence: `${system(row)}: ${named(row, k)} of ${row.value} among ${whole(m)} of ${
-      whole(n)} items. ${open}${alike ? ` The top ${whole(Math.min(k, m + 1))} of ${
-      whole(m + 1)} resembles the top ${whole(alike)} of all.` : ""}${exact ? ` ${exact}` : ""}`,
+      whole(n)} items. ${open}${resembled}${exact ? ` ${exact}` : ""}`,
     plots: [{
       at: c, atField: "c",
       x: { min: 1, max: n, log: true, name: "c", label: "cutoff c (drag the dotted line)" },

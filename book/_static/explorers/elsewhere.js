@@ -3,7 +3,7 @@
 "use strict";
 const E = explorers, { fixed, whole } = E;
 
-const DATA = [["beauty", "Beauty"], ["games", "Video Games"], ["movielens", "MovieLens 1M"]];
+const DATA = [["beauty", "Beauty"], ["games", "Video Games"], ["movielens", "MovieLens"]];
 const METRICS = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", RR: "ReciprocalRank()",
   AUC: "AUC()" };
 const LABELS = { autoencoder: "EASE", x8: "X 8", x16: "X 16", x32: "X 32", x64: "X 64", y: "Y",
