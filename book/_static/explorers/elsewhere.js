@@ -32,7 +32,8 @@ const show = (form, all) => {
     verdict: wrong ? (winner === leader ? "Order flips" : "Winner changes") : "Order holds",
     sentence: `Exact winner: ${label(winner)}. Winner ${among}: ${label(leader)}. ${
       wrong} of the ${pairs.length} pairs that exact ${metric} tells apart are in the wrong order${
-      fall(falls) > 1 ? `; ${label(falls)} falls from the ${ordinal(exact.indexOf(falls) + 1)} to the ${
+      fall(falls) > 1 ? `; ${label(falls)} falls from the ${
+        ordinal(exact.indexOf(falls) + 1)} to the ${
         ordinal(sampled.indexOf(falls) + 1)} place` : ""}.`,
     plots: [{
       text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${
