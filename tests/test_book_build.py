@@ -1,5 +1,6 @@
 """A book of one page, built with this book's own settings: what is executed, and what fails."""
 
+import importlib
 import json
 import re
 import shutil
@@ -91,6 +92,21 @@ def test_what_is_executed_again(book):
         make()
         code, output, executed = build(book)
         assert (code, executed) == (0, True), f"{change}\n{output}"
+
+
+def test_style_sheets_keep_the_rules_that_pages_may_need(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book/_ext")
+    prune = importlib.import_module("stylesheets").prune
+    sheet = (
+        "/* .used */ .unused, .used a { x: y } @media print { .unused { x: y } } p { x: y }"
+        "@media screen { .used > .unused { x: y } .used:not(.unused) { x: y } }"
+        "@font-face { src: url(a.b) } .used.unused:is(.used, p) { x: y }"
+    )
+    kept = prune(sheet, {"used"})
+    assert re.sub(r"\s", "", kept) == (
+        ".useda{x:y}p{x:y}@mediascreen{.used:not(.unused){x:y}}@font-face{src:url(a.b)}"
+    )
+    assert prune(kept, {"used", "unused"}).strip() == kept.strip()
 
 
 def test_only_a_published_site_knows_its_repository(book, monkeypatch):
