@@ -50,6 +50,10 @@ WRONG = {  # what is changed in the solution, into what, and the points that thi
         [("    above = np.arange", "    m = m - 1\n    above = np.arange")],
         {"3": 15},
     ),
+    "a task left out": (
+        [("    above = np.arange", "    raise NotImplementedError\n    above = np.arange")],
+        {"3": 15},
+    ),
     "always with replacement": ([("    if replacement:", "    if True:")], {"3": 4 + 2 + 3}),
     "no flip": ([("[k, n], [k + 1, k + 1]", "[k, k], [k + 1, n]")], {"4": 10}),
     "cutoff one too low": ([("True)[:k].sum()", "True)[: k - 1].sum()")], {"4": 3 + 2 + 3 + 2 - 2}),
@@ -197,7 +201,7 @@ def test_a_cell_keeps_its_points_and_says_what_was_left_out(tmp_path, name):
     assert len(score["notes"]) == left_out
     for note in score["notes"]:
         assert re.fullmatch(
-            r"left out, as only Jupyter knows it: .*[%!?].* \(cell 1, line \d\)", note
+            r"Left out, as only Jupyter knows it: .*[%!?].* \(cell 1, line \d\)", note
         )
 
 
@@ -219,7 +223,7 @@ def test_a_messy_notebook_is_graded_and_its_errors_are_named(tmp_path):
     assert [
         re.findall(r"^(.*?):.*\((cell \d+), line (\d)\)$", note)[0] for note in score["notes"]
     ] == [
-        ("left out, as only Jupyter knows it", "cell 1", "1"),
+        ("Left out, as only Jupyter knows it", "cell 1", "1"),
         ("ZeroDivisionError", "cell 2", "2"),
         ("SyntaxError", "cell 3", "1"),
         ("SyntaxError", "cell 4", "1"),
@@ -478,7 +482,7 @@ def test_a_folder_is_graded_whatever_lies_in_it(course):
     assert {name: int(row["points"]) for name, row in rows.items()} == POINTS
     assert rows["ada.py"]["task 2"] == "15"
     for name in set(POINTS) - {"ada.py", "carl.zip", "dora", "bob.py"}:
-        assert "it cannot be read: " in rows[name]["notes"], name
+        assert "It cannot be read: " in rows[name]["notes"], name
     assert "ended the process" in rows["bob.py"]["notes"]
 
 
@@ -510,6 +514,7 @@ def test_one_submission_from_the_command_line(tmp_path):
     assert wrong.returncode == 1
     assert "there is no function ranks_from_scores" in wrong.stdout
     assert command(tmp_path / "nobody.py").returncode == 2
+    assert command(tmp_path, "--out", tmp_path / ".").returncode == 2
 
 
 def test_gradescope_reads_its_results(tmp_path):

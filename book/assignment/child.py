@@ -134,7 +134,7 @@ class Submission:
             self.cells[cell], left_out = parse(code)
         except (SyntaxError, ValueError) as error:
             return {"lines": [], "notes": [in_words(error, f"cell {cell}")]}
-        notes = [f"left out, as only Jupyter knows it: {what} (cell {cell}, line {line})"
+        notes = [f"Left out, as only Jupyter knows it: {what} (cell {cell}, line {line})"
                  for line, what in left_out]  # fmt: skip
         return {"lines": [statement.lineno for statement in self.cells[cell]], "notes": notes}
 

@@ -43,7 +43,7 @@ def grade(path, limits=None, tasks=tuple(TASKS)):
         cells = read_submission(path)
     except Exception as error:  # files come damaged in many ways
         results = [(check, Failed("there is nothing to try")) for check in checks]
-        return report(path.name, results, [f"it cannot be read: {type(error).__name__}: {error}"])
+        return report(path.name, results, [f"It cannot be read: {type(error).__name__}: {error}"])
     limits.start()
     submissions = {(): Submission(cells, limits, lost)}
     try:
@@ -111,7 +111,8 @@ h2 {{ margin-top: 2rem }} li {{ margin: .5rem 0; overflow-wrap: anywhere }}
 
 def in_words(check, answers):
     """Say how a check went, with or without what was expected."""
-    return " ".join([check["problem"], check["expected"] if answers else ""]).strip()
+    problem = check["problem"] and check["problem"].rstrip(".") + "."
+    return " ".join([problem, check["expected"] if answers else ""]).strip()
 
 
 def feedback(score, answers=True):
@@ -130,7 +131,7 @@ def feedback(score, answers=True):
         )
     notes = "".join(f"<li>{html.escape(note)}</li>\n" for note in score["notes"])
     if notes:
-        notes = f"<h2>While your cells ran</h2>\n<ul>\n{notes}</ul>\n"
+        notes = f"<h2>What did not run</h2>\n<ul>\n{notes}</ul>\n<p>All the rest did.</p>\n"
     return PAGE.format(
         name=html.escape(score["submission"]),
         points=score["points"],
@@ -176,7 +177,8 @@ def show(score):
 def grade_all(folder, out, limits=None, answers=True):
     """Grade all submissions in a folder; write their scores and feedback as they come."""
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "scores.csv").open("w", encoding="utf-8", newline="") as file:
+    path = out / "scores.csv"
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         table = csv.writer(file)
         table.writerow(["submission", *(f"task {task}" for task in TASKS), "points", "notes"])
         for path in sorted(folder.iterdir()):
@@ -208,6 +210,9 @@ def main():
     options = parser.parse_args()
     if not options.submission.exists():
         parser.error(f"there is no {options.submission}")
+    if options.out and options.out.resolve() == options.submission.resolve():
+        parser.error("--out is the folder of the submissions; it should be another one")
+    sys.stdout.reconfigure(errors="replace")  # names come in all scripts
     limits = Limits(options.seconds, options.total, options.memory)
     if options.out:
         grade_all(options.submission, options.out, limits, not options.hide_answers)

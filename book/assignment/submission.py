@@ -261,7 +261,7 @@ class Submission:
                         answer = process.ask("run", cell, number)
                         self.notes += filter(None, [answer.get("raised")])
             except Died as death:
-                self.lost[at] = f"a statement {death}, and is left out (cell {cell}, line {line})"
+                self.lost[at] = f"A statement {death}, and is left out (cell {cell}, line {line})"
                 return False
         return True
 
@@ -281,7 +281,7 @@ class Submission:
         if answer.get("missing"):
             raise Absent(f"there is no function {name}")
         if answer.get("unwritten"):
-            raise Absent(f"{name} is not written yet")
+            raise Failed(f"{name} is not written yet")
         if "raised" in answer:
             raise Failed(f"{call} raised {answer['raised']}")
         if "result" not in answer:
