@@ -92,6 +92,7 @@ def test_the_model_answers_get_all_points(zips, tmp_path):
     (tmp_path / "answers.ipynb").write_bytes(zips["teacher"]["assignment/assignment-answers.ipynb"])
     score = grade.grade(tmp_path / "answers.ipynb")
     assert score["points"] == score["of"] == 80, score
+    assert score["notes"] == []
 
 
 def test_only_the_answers_are_removed_for_students(zips):

@@ -60,7 +60,8 @@ def read_cells(text, kind):
     """Return the code cells of a notebook, or those of a module, which may be a single one."""
     if kind == ".ipynb":
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-        return ["".join(cell["source"]) for cell in cells]
+        sources = ["".join(cell["source"]) for cell in cells]
+        return [code for code in sources if "### BEGIN HIDDEN TESTS" not in code]  # nbgrader's own
     if kind == ".md":
         fenced = re.findall(r"^(`{3,})\{code-cell\}.*\n((?:.*\n)*?)\1", text, re.MULTILINE)
         options = r"\A(?:---\n(?:.*\n)*?---\n)?(?:\s*:[\w-]+:.*\n)*"
