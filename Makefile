@@ -8,7 +8,7 @@ export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines
 .PHONY: screenshots measures
 .PHONY: lint format dev
-.PHONY: ranks more-ranks elsewhere-ranks published-ranks popular-draws dialects check-dialects mutants clean
+.PHONY: ranks more-ranks elsewhere-ranks explorers-data published-ranks popular-draws dialects check-dialects mutants clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -70,6 +70,9 @@ more-ranks: .venv/ready
 
 elsewhere-ranks: .venv/ready
 	$(BIN)/python scripts/make_elsewhere.py
+
+explorers-data: .venv/ready
+	$(BIN)/python scripts/make_explorers.py
 
 published-ranks: .venv/ready
 	$(BIN)/python scripts/make_published.py

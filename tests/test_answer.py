@@ -217,6 +217,7 @@ def test_users_are_aligned_by_name(order):
         NAMES.tolist(),
         pd.Categorical(NAMES),
         [("tuple", i) for i in range(N_USERS)],
+        [("tuple", i)[: 1 + i] * 2 for i in range(N_USERS)],
         pd.date_range("2026-01-01", periods=N_USERS),
     ],
 )
@@ -257,6 +258,23 @@ def test_several_relevant_items_need_no_rule_where_nothing_ties():
     tied = TiedRanks([4, 1, 7], 0, 50, users=["u", "v", "u"])
     expected = evaluate({"A": tied.to_ranks("optimistic")}, METRICS, Draw(9)).table
     pd.testing.assert_frame_equal(evaluate({"A": tied}, METRICS, Draw(9)).table, expected)
+
+
+def test_one_relevant_item_each_with_a_gain_is_graded_relevance():
+    gains = np.linspace(1, 3, N_USERS)
+    tied = TiedRanks(A.best, 0, A.n_items, users=NAMES, gains=gains)
+    found = evaluate({"A": tied}, [NDCG(k=10)]).per_user["value"]
+    np.testing.assert_array_equal(found, NDCG(k=10)(tied.to_ranks("optimistic")))
+
+
+@pytest.mark.parametrize(("length", "shown"), [(80, 80), (81, 77)])
+def test_a_long_name_is_cut_in_an_error(length, shown):
+    name = "x" * (length - 2)  # and two quotation marks
+    there, other = np.array([*NAMES[:-1], name]), np.array([*NAMES[:-1], "y"])
+    ranks = {"A": ranks_of(1, users=there), "B": ranks_of(2, users=other)}
+    message = repr(name)[:shown] + "..." * (length > 80)
+    with pytest.raises(ValueError, match=f"lacks user {re.escape(message)}, whom"):
+        evaluate(ranks, METRICS)
 
 
 def test_number_of_items_for_each_user():

@@ -396,6 +396,20 @@ def test_a_held_out_item_must_be_a_candidate():
             exact_ranks(scores, NAMED, candidates=lists)
 
 
+def test_a_matrix_of_pairs_stays_as_it_was_given():
+    pairs = sparse.csr_array((np.ones(3), [3, 1, 3], [0, 3]), ONE.train.shape)
+    ranks = exact_ranks(np.zeros(ONE.train.shape), ONE, exclude=pairs)
+    assert ranks.n_items[0] == ONE.n_items - ONE.train.nnz - 2
+    assert pairs.indices.tolist() == [3, 1, 3]
+
+
+@pytest.mark.parametrize("rule", ["exclude", "candidates"])
+def test_where_nothing_is_held_out_nothing_can_be_out_of_place(rule):
+    split = Split(ONE.train, [], [])
+    pairs: Any = {rule: {0: [1]}}
+    assert len(exact_ranks(np.zeros(split.train.shape), split, **pairs)) == 0
+
+
 @pytest.mark.parametrize("as_array", [np.asarray, array_api_strict.asarray])
 def test_what_is_no_candidate_may_have_any_score(as_array):
     scores = as_array([[0.0, np.nan, 2, np.nan, 2]])

@@ -12,9 +12,10 @@ from pathlib import Path
 import jupytext
 import nbformat
 
+from notebooks import ZIP, pack
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "book" / "assignment"
-NOTEBOOKS = "sampled-metrics-notebooks.zip"
 ANSWER = "*Your answer:*"
 GRADER = ("grade.py", "submission.py", "child.py", "checks.py")
 INSTALL = """\
@@ -27,7 +28,7 @@ Install what the notebooks need, and open them (on Windows .venv\\Scripts instea
 LICENSE = """\
 License
 Text and figures: Creative Commons Attribution 4.0, https://creativecommons.org/licenses/by/4.0/
-Code: BSD-3-Clause
+Code: BSD-3-Clause, in the file LICENSE.
 """
 STUDENT = f"""\
 "Sampled Metrics, Exactly": the assignment, and the book's notebooks without solutions.
@@ -154,25 +155,18 @@ def is_solved(name):
 
 def write_zips(folder):
     """Write both zips beside that of the notebooks."""
-    with zipfile.ZipFile(folder / NOTEBOOKS) as archive:
+    with zipfile.ZipFile(folder / ZIP) as archive:
         names = {name.partition("/")[2]: name for name in archive.namelist()}
         files = {short: archive.read(name) for short, name in names.items()}
     blank, answers = (nbformat.writes(assignment(model)).encode() for model in (False, True))
     student = {name: file for name, file in files.items() if not is_solved(name)}
-    write(folder / "sampled-metrics-student.zip", student, STUDENT, {"assignment.ipynb": blank})
+    student |= {"README.txt": STUDENT.encode(), "assignment.ipynb": blank}
+    pack(folder / "sampled-metrics-student.zip", student)
     own = {name: (FOLDER / name).read_bytes() for name in GRADER}
     own |= {"assignment.ipynb": blank, "assignment-answers.ipynb": answers}
-    own = {f"assignment/{name}": content for name, content in own.items()}
-    write(folder / "sampled-metrics-teacher.zip", files, TEACHER, own)
-
-
-def write(path, files, readme, own):
-    """Write a zip, without dates: equal contents make equal files."""
-    files = {**files, **own, "README.txt": readme.encode()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in sorted(files.items()):
-            entry = zipfile.ZipInfo(f"{path.stem}/{name}")
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    teacher = files | {f"assignment/{name}": content for name, content in own.items()}
+    teacher["README.txt"] = TEACHER.encode()
+    pack(folder / "sampled-metrics-teacher.zip", teacher)
 
 
 def after_the_notebooks(app, exception):

@@ -7,14 +7,21 @@ A page holds one by the directive::
     What one can do and see here: the introduction, and all there is for readers without JavaScript.
     ```
 
-Its scripts and its style are loaded by the pages that hold an explorer, and by no others.
+The script `_static/explorers/toy.js` draws it. With `:data: audit.csv`, the rows of that file of
+`data/` are written into the page, where the script finds them. A page loads the scripts of its own
+explorers, and no others.
 """
+
+import csv
+import json
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-NAMES = ("toy", "flip", "weight", "correction", "reviewer", "five-users")
+BOOK = Path(__file__).parents[1]
+NAMES = tuple(sorted(path.stem for path in BOOK.glob("_static/explorers/*.js")))
 
 
 class explorer(nodes.General, nodes.Element):
@@ -26,10 +33,13 @@ class ExplorerDirective(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec = {"title": directives.unchanged_required}  # noqa: RUF012
+    option_spec = {  # noqa: RUF012
+        "title": directives.unchanged_required,
+        "data": directives.path,
+    }
 
     def run(self):
-        """Parse the introduction."""
+        """Parse the introduction, and read the data."""
         self.assert_has_content()
         name = self.arguments[0]
         if name not in NAMES:
@@ -37,6 +47,11 @@ class ExplorerDirective(SphinxDirective):
         if "title" not in self.options:
             raise self.error("an explorer needs a title, by which screen readers name it")
         node = explorer(name=name, title=self.options["title"], ids=[f"explorer-{name}"])
+        if "data" in self.options:
+            path = BOOK / "data" / self.options["data"]
+            self.env.note_dependency(str(path))
+            with path.open(newline="", encoding="utf-8") as file:
+                node["data"] = json.dumps(list(csv.DictReader(file)), ensure_ascii=False)
         self.set_source_info(node)
         self.state.nested_parse(self.content, self.content_offset, node)
         return [node]
@@ -52,7 +67,12 @@ def visit_html(self, node):
 
 def depart_html(self, node):
     """Close the caption; leave room for what the script adds."""
-    self.body.append('</figcaption>\n<div class="explorer-body"></div>\n</figure>\n')
+    data = node.get("data", "").replace("<", "\\u003c")  # a text may not close the script
+    self.body.append(
+        "</figcaption>\n"
+        + (f'<script type="application/json">{data}</script>\n' if data else "")
+        + '<div class="explorer-body"></div>\n</figure>\n'
+    )
 
 
 def visit_other(self, node):
@@ -61,11 +81,19 @@ def visit_other(self, node):
 
 def add_files(app, pagename, templatename, context, doctree):
     """Load scripts and style where there is an explorer."""
-    if doctree is not None and next(doctree.findall(explorer), None) is not None:
+    names = {node["name"] for node in doctree.findall(explorer)} if doctree is not None else set()
+    if names:
         app.add_css_file("explorers.css")
+        kinds = [f"explorers/{name}.js" for name in sorted(names)]
         # Classic scripts: browsers refuse modules on pages that are opened as files.
-        app.add_js_file("sampled-metrics.js", loading_method="defer")
-        app.add_js_file("explorers.js", loading_method="defer")
+        for script in (
+            "sampled-metrics.js",
+            "explorers.js",
+            "explorers-plot.js",
+            *kinds,
+            "explorers-start.js",
+        ):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):

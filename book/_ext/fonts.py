@@ -5,7 +5,7 @@ from pathlib import Path
 from font_source_sans_pro import font_directory
 from fontTools import subset
 
-FACES = ("Regular", "It", "Semibold", "Bold")
+FACES = ("Regular", "It", "Semibold")
 LETTERS = [
     *range(0x20, 0x250),  # Latin
     *range(0x370, 0x400),  # Greek

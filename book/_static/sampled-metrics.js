@@ -5,6 +5,11 @@ globalThis.sampledMetrics = (() => {
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const tabulate = (length, f) => Array.from({ length }, (_, i) => f(i));
 
+// The ranks of the toy example of Krichene & Rendle (2020), among 10,000 items.
+const TOY = {
+  A: [100, 100, 100, 100, 100], B: [40, 40, 8437, 9266, 4482], C: [212, 2, 743, 5342, 1548],
+};
+
 // Metrics: M = sum of g(j, r_j) / Z, of one rank or of a user with several relevant items.
 const metric = (k, gain, normalizer) => (ranks, n) => {
   const user = typeof ranks === "number" ? { values: [ranks], nRelevant: 1 } : ranks;
@@ -102,43 +107,56 @@ const uncorrected = (metric, n, m) => sampledValues(metric, m);
 const rankEstimate = (metric, n, m) =>
   tabulate(m + 1, (i) => metric(1 + Math.floor(((n - 1) * i) / m), n));
 
-// Of each rank the probabilities that matter, from the `start`-th on, and the sum of products; kept
-// for the next gamma or metric.
-let problem = {};
-const setUp = (n, m) => {
-  if (problem.n === n && problem.m === m) return problem;
-  const matrix = tabulate(m + 1, () => new Float64Array(m + 1)), seen = (p) => p > 1e-70;
-  const rows = tabulate(n, (r) => {
-    const all = rankDistribution(r + 1, n, m), start = all.findIndex(seen);
-    const p = all.slice(start, all.findLastIndex(seen) + 1);
-    for (let i = 0; i < p.length; i++) {
-      const row = matrix[start + i], share = p[i] / n;
-      for (let j = 0; j <= i; j++) row[start + j] += share * p[j];
+// What biases and variances depend on: means over all ranks of the probabilities P of the sampled
+// ranks, of their products (the Gram matrix), of P times the exact metric, and of its square. They
+// follow from the means for 2m draws: of i + j hits, i fall to the first m draws.
+const problem = (metric, n, m) => {
+  const exact = Float64Array.from({ length: n }, (_, r) => metric(r + 1, n));
+  const p = new Float64Array(2 * m + 1), means = p.slice(), gains = p.slice();
+  const up = p.map((_, h) => (2 * m - h) / (h + 1)); // odds of one more sample above, at even odds
+  for (let r = 0; r <= (n - 1) / 2; r++) { // the other half has the same probabilities, reversed
+    const last = 2 * m, mirror = n - 1 - r, both = +(r < mirror);
+    const [low, high] = fillDistribution(p, r, n, up);
+    for (let i = low; i <= high; i++) {
+      means[i] += p[i];
+      gains[i] += p[i] * exact[r];
+      means[last - i] += both * p[i];
+      gains[last - i] += both * p[i] * exact[mirror];
     }
-    return { start, p };
-  });
-  return (problem = { n, m, matrix, rows });
+  }
+  const one = choose(m), two = choose(2 * m), split = (i, j) => (one[i] * one[j]) / two[i + j] / n;
+  const gram = one.map((_, i) => Float64Array.from(one, (_, j) => split(i, j) * means[i + j]));
+  const b = one.map((_, i) => sum(one.map((_, j) => split(i, j) * gains[i + j])));
+  const c = exact.reduce((total, v) => total + v * v, 0) / n;
+  return { m, gram, share: gram.map((row) => row.reduce((x, y) => x + y)), b, c };
+};
+const choose = (m) => {
+  const ways = [1];
+  for (let i = 1; i <= m; i++) ways.push((ways[i - 1] * (m - i + 1)) / i);
+  return ways;
+};
+// The probabilities of so many samples above the rank r + 1, from the likeliest outward as far as
+// they count; with few ranks, some sampled ranks live in the tails.
+const fillDistribution = (p, r, n, up) => {
+  const draws = p.length - 1, odds = r / (n - 1 - r), least = n > draws ? 1e-20 : 1e-70;
+  let low = Math.floor((draws * r) / (n - 1)), high = low, total = (p[low] = 1);
+  for (; high < draws && p[high] > least; high++) total += p[high + 1] = p[high] * up[high] * odds;
+  for (; low > 0 && p[low] > least; low--) total += p[low - 1] = p[low] / (up[low - 1] * odds);
+  for (let i = low; i <= high; i++) p[i] /= total;
+  return [low, high];
 };
 
 // Equation 25 of Krichene & Rendle (2020), scaled to a symmetric matrix with eigenvalues from gamma
 // to 1, by Cholesky's method.
-const biasVariance = (gamma, metric, n, m) => {
-  const { matrix, rows } = setUp(n, m), factor = matrix.map((row) => row.slice());
-  const share = Array(m + 1).fill(0), x = Array(m + 1).fill(0);
-  rows.forEach(({ start, p }, r) => {
-    const exact = metric(r + 1, n);
-    p.forEach((value, i) => {
-      share[start + i] += value / n;
-      x[start + i] += (value * exact) / n;
-    });
-  });
-  const scale = share.map((value) => 1 / Math.sqrt(value));
+const biasVariance = (gamma, { m, share, gram, b }) => {
+  const scale = share.map((value) => 1 / Math.sqrt(value)), x = b.map((v, i) => v * scale[i]);
+  const factor = gram.map((row) => row.slice());
   factor.forEach((row, i) => {
-    x[i] *= scale[i];
     for (let j = 0; j <= i; j++) {
       let rest = (1 - gamma) * scale[i] * scale[j] * row[j] + (i === j ? gamma : 0);
-      for (let l = 0; l < j; l++) rest -= row[l] * factor[j][l];
-      row[j] = i === j ? Math.sqrt(rest) : rest / factor[j][j];
+      const other = factor[j];
+      for (let l = 0; l < j; l++) rest -= row[l] * other[l];
+      row[j] = i === j ? Math.sqrt(rest) : rest / other[j];
     }
     for (let l = 0; l < i; l++) x[i] -= row[l] * x[l];
     x[i] /= row[i];
@@ -151,12 +169,11 @@ const biasVariance = (gamma, metric, n, m) => {
 };
 
 // Root mean squares over all ranks of the bias and the standard deviation of a table.
-const averageError = (values, metric, n) => {
-  const moments = setUp(n, values.length - 1).rows.map(({ start, p }, r) => {
-    const [center, variance] = meanAndVariance(values.slice(start), p);
-    return [(center - metric(r + 1, n)) ** 2, variance];
-  });
-  return [0, 1].map((i) => Math.sqrt(mean(moments.map((both) => both[i]))));
+const averageError = (values, { share, gram, b, c }) => {
+  const dot = (v, w) => v.reduce((total, x, i) => total + x * w[i], 0);
+  const square = dot(values, gram.map((row) => dot(values, row)));
+  return [square - 2 * dot(b, values) + c, dot(share, values.map((v) => v * v)) - square]
+    .map((v) => Math.sqrt(Math.max(v, 0)));
 };
 
 // The highest mean of y of two points (or one) whose mean of x is `at`, and these points.
@@ -172,12 +189,14 @@ const hullAbove = (points, at) => {
   return alone && alone.y >= height(a, b) ? [alone.y, [alone]] : [height(a, b), [a, b]];
 };
 
+const uniqueNumbers = (all) => [...new Set(all)].sort((a, b) => a - b);
+
 // Extremes of the exact metric if the sampled one is from `low` to `high`. `ranks` are looked at
 // first; unless `finer` is false, also those between the ones that matter and their neighbors.
 const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = true) => {
   const side = +(low + high > least + largest); // digits are kept near both ends of the curve
   const ends = side ? [largest - high, largest - low] : [low - least, high - least];
-  const unique = (all) => [...new Set(all)].filter((r) => r <= n).sort((a, b) => a - b);
+  const unique = (all) => uniqueNumbers(all).filter((r) => r <= n);
   return [-1, 1].map((sign) => {
     for (let some = unique(ranks); ;) {
       const points = some.map((r, i) => ({ i, x: at(r)[side], y: sign * exact(r, n) }));
@@ -193,7 +212,7 @@ const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = tr
 };
 
 // What a published sampled metric can mean, for several values and exact metrics: the package's
-// explain(), with four decimals and 95 percent confidence.
+// explain(), with 95 percent confidence. For a drawing, a coarse look at the ranks is enough.
 const explain = (metric, n, m, replacement) => {
   const values = sampledValues(metric, m), known = new Map();
   const [least, largest] = [Math.min(...values), Math.max(...values)];
@@ -207,8 +226,8 @@ const explain = (metric, n, m, replacement) => {
   };
   const inside = (v) => Math.min(Math.max(v, least), largest);
   const variance = (v) => (largest - v) * (v - least);
-  return (value, users, exact = metric, cutoff = n) => {
-    const slack = 0.5e-4, v = inside(value);
+  return (value, users, exact = metric, cutoff = n, { decimals = 4, finer = true } = {}) => {
+    const slack = 0.5 * 10 ** -decimals, v = inside(value);
     if (Math.abs(v - value) > slack + 1e-9) return null;
     const low = inside(v - slack), high = inside(v + slack);
     const interval = [[low, -1.959963984540054], [high, 1.959963984540054]].map(([end, z]) => {
@@ -218,12 +237,14 @@ const explain = (metric, n, m, replacement) => {
     });
     const ranks = [...tabulate(32, (i) => i + 1), cutoff, cutoff + 1, n,
       ...tabulate(160, (i) => Math.round(32 * 1.25 ** i))];
-    const range = (...args) => extremes({ at, exact, least, largest, n }, ranks, ...args);
+    const range = (low, high, closely = finer) =>
+      extremes({ at, exact, least, largest, n }, ranks, low, high, closely);
     return {
       bounds: range(low, high), boundsWithError: range(...interval), interval,
       standardError: Math.sqrt(variance(v) / users),
-      outline: () => [...tabulate(60, (i) => i / 60), 0.9999, 1] // the last step can be a jump
-        .map((share) => least + share * (largest - least))
+      // with the value itself, for curves that meet it; the last step can be a jump
+      outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 0.9999, 1]
+        .map((share) => least + share * (largest - least)), v])
         .map((u) => [u, ...range(u, u, false)]),
     };
   };
@@ -231,8 +252,8 @@ const explain = (metric, n, m, replacement) => {
 const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
 return {
-  auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric, explain,
-  fromRecommendations, mean, meanAndVariance, ndcg, parseItems, rankDistribution, rankEstimate,
-  recall, reciprocalRank, resembledCutoff, sampledValues, tabulate, uncorrected,
+  TOY, auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric,
+  explain, fromRecommendations, mean, meanAndVariance, ndcg, parseItems, problem, rankDistribution,
+  rankEstimate, recall, reciprocalRank, resembledCutoff, sampledValues, tabulate, uncorrected,
 };
 })();

@@ -101,8 +101,8 @@ class CorrectedMetric:
         ------
         ValueError
             If too few items are irrelevant; if several are relevant, and the estimator has a
-            prior, which is one for one relevant item, or the metric is no sum over them; if
-            `n_items` is missing.
+            prior (which describes a single relevant item), or the metric is not a sum over
+            them; if `n_items` is missing.
 
         Examples
         --------

@@ -93,7 +93,7 @@ def dominates(
     ------
     ValueError
         If there are no ranks, a rank is outside 1..n, an instance has not exactly one relevant
-        item, `n_items` is not what the ranks know, or "share" misses it.
+        item, `n_items` is not what the ranks know, or is missing for the scale "share".
 
     Notes
     -----

@@ -62,9 +62,9 @@ class Estimator(ABC):
         Raises
         ------
         ValueError
-            If `metric` or `draw` is none, the draw does not know `n_items`, the estimator's prior
-            is not for this number of ranks, or, for an estimator that averages over ranks, none
-            of the ranks leads to some sampled rank.
+            If `metric` is not a `Metric`, `draw` is not a `Draw` or does not know `n_items`, or
+            the estimator's prior is not for this number of ranks; or if, for an estimator that
+            averages over ranks, none of the ranks leads to some sampled rank.
 
         Notes
         -----

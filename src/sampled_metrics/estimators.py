@@ -193,7 +193,8 @@ class ConstrainedLeastSquares(Estimator):
               \sum_{r=1}^n \pi_r (E[\hat M(S) \mid r] - M(r))^2
 
     Section 5.2 of Krichene & Rendle (2020). The differences of neighbors are the unknowns of a
-    non-negative least squares problem; it is no isotonic regression, which has a diagonal matrix.
+    non-negative least squares problem; it is not isotonic regression, which has a diagonal
+    matrix.
 
     Parameters
     ----------
@@ -312,7 +313,7 @@ class MappedCutoff(Estimator):
     Raises
     ------
     ValueError
-        From `fit`, for any metric but `Recall`: the others have no cutoff to map, or look at the
+        From `fit`, for any metric except `Recall`: the others have no cutoff to map, or look at the
         rank within it as well. From what it returns, for several relevant items.
 
     Examples

@@ -203,8 +203,8 @@ def explain(
     Raises
     ------
     ValueError
-        If `value` or `other` is no mean that the sampled metric can have, or another parameter is
-        out of its range.
+        If `value` or `other` is not a mean that the sampled metric can have, or another parameter
+        is out of its range.
 
     Notes
     -----
@@ -222,7 +222,7 @@ def explain(
     .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
               \le \min\Big(1, \frac{v}{g(K)}\Big).
 
-    All ranks are looked at up to 2,048, and those near the bounds behind them, where the metric
+    All ranks are looked at up to 2,048, and those near the bounds beyond them, where the metric
     must be smooth in the rank except at its cutoff.
 
     **The standard error** is over users and samples, if each user's value is drawn independently.

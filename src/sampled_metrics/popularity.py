@@ -138,7 +138,7 @@ class WeightedDraw:
             Whether each item is ranked above the relevant one, in the order of the weights. It
             does not matter what is said of items of weight 0.
         method : {"exact", "approximate"}
-            How to draw without replacement: by the integral, or by its integrand at one time t,
+            How to compute it without replacement: by the integral, or by its integrand at a time t,
             at which m - 1/3 rings are expected: about the median of the m-th ring.
 
         Returns
@@ -209,7 +209,7 @@ class WeightedDraw:
         Raises
         ------
         ValueError
-            As `pmf`; if `metric` is none.
+            As `pmf`; if `metric` is not a `Metric`.
 
         Examples
         --------

@@ -49,7 +49,7 @@ def estimate_rank_distribution(
     r"""Estimate the share of users at each exact rank from their sampled ranks.
 
     With :math:`\pi_r` the shares at the exact ranks, :math:`P(i \mid r)` the distribution of the
-    sampled rank and :math:`f_i` the shares of the M users at the sampled ranks, "likelihood"
+    sampled rank and :math:`f_i` the shares of the users at the sampled ranks, "likelihood"
     looks for the largest mean log-likelihood
 
     .. math:: \ell(\pi) = \sum_i f_i \log \sum_r \pi_r P(i \mid r)
@@ -361,7 +361,7 @@ def sample_adaptively(
     >>> sample.n_samples
     array([3200,  400,  100])
 
-    What the ranks are distributed like can be estimated from such samples, too:
+    The distribution of the ranks can be estimated from such samples, too:
 
     >>> from sampled_metrics import Draw
     >>> shares = estimate_rank_distribution(

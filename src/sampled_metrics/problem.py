@@ -53,7 +53,7 @@ class Problem:
     Raises
     ------
     ValueError
-        If a number is out of its range, or the prior is none for so many ranks.
+        If a number is out of its range, or the prior is not for this number of ranks.
 
     Examples
     --------

@@ -277,7 +277,7 @@ def read_ranks(
 
     See Also
     --------
-    rank_table : the other way, and what the columns are.
+    rank_table : makes such a table, and says what its columns are.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class MatrixFactorization:
               + \alpha \sum_{u \in U} \sum_{i \in I} \hat y(u, i)^2 + \lambda \|V\|_F^2
 
     by alternating least squares: while the items are fixed, every user has a small linear system
-    of its own, and the other way round.
+    of its own; while the users are fixed, every item has one.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class Evaluation:
         Returns
         -------
         DataFrame
-            Columns first, second, metric, estimator; the mean difference (first less second), its
+            Columns first, second, metric, estimator; the mean difference (first minus second), its
             standard error, and the ends low and high of its bootstrap interval (percentiles);
             effect_size, the mean over the standard deviation of the differences (Cohen's d for
             pairs); the p-values p_t of the paired t test and p_randomization of the paired
@@ -224,7 +224,7 @@ class Evaluation:
         return f"{self._wide().to_html()}<p>{escape(self._caption())}</p>"
 
     def to_latex(self) -> str:
-        """Return the same as a LaTeX table, for the package booktabs. It needs Jinja2.
+        """Return the printed table in LaTeX, for the package booktabs. It needs Jinja2.
 
         Returns
         -------

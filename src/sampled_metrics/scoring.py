@@ -86,8 +86,8 @@ def exact_ranks(
     Raises
     ------
     ValueError
-        If `model` is none of these, or `split` is no Split; if scores have the wrong shape, are
-        masked or no real numbers, or a frame lacks a user or an item; if a candidate's score is
+        If `model` is none of these, or `split` is not a Split; if scores have the wrong shape, are
+        masked or not real numbers, or a frame lacks a user or an item; if a candidate's score is
         NaN or the held-out item's infinite (other items may have any score); if `exclude` or
         `candidates` names what the split lacks, or a held-out item is excluded or not listed.
 

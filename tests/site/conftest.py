@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, sync_playwright
 
+from tabs import open_explorer
+
 HTML = Path(__file__).parents[2] / "_build" / "html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -56,3 +58,44 @@ def browser():
             )
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def visit(browser, site):
+    """Open explorers, and close them after the test; nothing may have gone wrong."""
+    tabs = []
+
+    def visit(name, **options):
+        tabs.append(open_explorer(browser, site, name, **options))
+        return tabs[-1]
+
+    yield visit
+    for tab in tabs:
+        tab.close()
+        assert tab.wrong == []
+
+
+@pytest.fixture
+def start(visit):
+    """Open an explorer and put the focus on the first control, as Tab does in the end."""
+
+    def start(name):
+        tab = visit(name)
+        tab.explorer.locator("input, select").first.focus()
+        return tab
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def javascript(browser, site):
+    """Call a function of sampled-metrics.js on each of a list of cases."""
+    tab = open_explorer(browser, site, "toy")
+
+    def call(expression, cases):
+        """Evaluate `expression`, which may name the values of a case a, b, c, ..., for each."""
+        code = "cases => { const M = sampledMetrics; return cases.map(([a, b, c, d, e, f]) => "
+        return tab.evaluate(f"{code} {expression}); }}", cases)
+
+    yield call
+    tab.close()

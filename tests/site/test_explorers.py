@@ -1,6 +1,6 @@
 """The explorers: their arithmetic is the package's, and a keyboard, a phone and a printer do."""
 
-from decimal import ROUND_HALF_UP, Decimal
+import re
 from functools import partial
 from pathlib import Path
 
@@ -22,60 +22,9 @@ from sampled_metrics import (
     explain,
     ranks_from_recommendations,
 )
-
-PAGES = {
-    "toy": "toy-example",
-    "flip": "index",
-    "weight": "sampled-rank",
-    "correction": "corrections",
-    "reviewer": "what-a-sample-tells",
-    "five-users": "five-users",
-}
-FILES = ("sampled-metrics.js", "explorers.js", "explorers.css")
-
-
-def open_explorer(browser, address, name, **options):
-    """Open the page of an explorer; return it with the explorer and what goes wrong."""
-    tab = browser.new_page(reduced_motion="reduce", **options)
-    tab.wrong = wrong = []
-    tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
-    tab.goto(f"{address}book/{PAGES[name]}.html", wait_until="domcontentloaded")
-    tab.explorer = tab.locator(f'.explorer[data-explorer="{name}"]')
-    tab.explorer.locator("td").first.wait_for()
-    return tab
-
-
-@pytest.fixture
-def visit(browser, site):
-    """Open explorers, and close them after the test; nothing may have gone wrong."""
-    tabs = []
-
-    def visit(name, **options):
-        tabs.append(open_explorer(browser, site, name, **options))
-        return tabs[-1]
-
-    yield visit
-    for tab in tabs:
-        tab.close()
-        assert tab.wrong == []
-
+from tabs import PAGES, enter, fixed, go_to, open_explorer, settle, table, verdict
 
 # --- the arithmetic, number by number
-
-
-@pytest.fixture(scope="module")
-def javascript(browser, site):
-    """Call a function of sampled-metrics.js on each of a list of cases."""
-    tab = open_explorer(browser, site, "toy")
-
-    def call(expression, cases):
-        """Evaluate `expression`, which may name the values of a case a, b, c, ..., for each."""
-        code = "cases => { const M = sampledMetrics; return cases.map(([a, b, c, d, e, f]) => "
-        return tab.evaluate(f"{code} {expression}); }}", cases)
-
-    yield call
-    tab.close()
 
 
 def draws(rng, n_cases, most_items=10**6, most_samples=300):
@@ -134,10 +83,10 @@ def test_corrections(javascript, name):
     estimators = {
         f"M.uncorrected(M.{name}, b, c)": lambda gamma: Uncorrected(),
         f"M.rankEstimate(M.{name}, b, c)": lambda gamma: RankEstimate(),
-        f"M.biasVariance(a, M.{name}, b, c)": BiasVariance,
+        f"M.biasVariance(a, M.problem(M.{name}, b, c))": BiasVariance,
     }
-    for table, estimator in estimators.items():
-        found = javascript(f"[{table}, M.averageError({table}, M.{name}, b)]", cases)
+    for ours, estimator in estimators.items():
+        found = javascript(f"[{ours}, M.averageError({ours}, M.problem(M.{name}, b, c))]", cases)
         for (gamma, n, m), (values, errors) in zip(cases, found, strict=True):
             fitted = estimator(gamma).fit(metric, draw_of(n, m))
             scale = np.abs(fitted.values).max()
@@ -269,65 +218,12 @@ def test_the_chapter_on_dialects_uses_the_same_names():
 # --- by keyboard
 
 
-def go_to(tab, name, kind="number"):
-    """Press Tab until the control of this name has the focus."""
-    here = "document.activeElement"
-    label = f"{here}.name || {here}.dataset.moves || {here}.textContent"
-    for _ in range(60):
-        if tab.evaluate(f"[{label}, {here}.type]") == [name, kind]:
-            return
-        tab.keyboard.press("Tab")
-    raise AssertionError(f"no {kind} {name} to be reached")
-
-
-def enter(tab, **values):
-    """Put text into fields, in the order in which one comes by them."""
-    for name, text in values.items():
-        go_to(tab, name, "text" if isinstance(text, str) else "number")
-        tab.keyboard.press("Control+A")
-        tab.keyboard.type(str(text)) if text != "" else tab.keyboard.press("Delete")
-
-
-def table(tab, i=0):
-    rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
-    return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
-
-
-def fixed(values, digits=3):
-    """Format numbers as the explorers do."""
-    unit = Decimal(1).scaleb(-digits)
-    texts = []
-    for v in np.ravel(values):
-        if np.isnan(v):
-            texts.append("NaN")
-            continue
-        text = str(Decimal(v + np.sign(v) * 1e-12).quantize(unit, ROUND_HALF_UP))
-        texts.append(text if float(text) else text.replace("-", ""))
-    return texts
-
-
-def settle(tab):
-    """Wait until the explorer has shown what was entered."""
-    tab.evaluate("() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")
-
-
-@pytest.fixture
-def start(visit):
-    """Open an explorer and put the focus on the first control, as Tab does in the end."""
-
-    def start(name):
-        tab = visit(name)
-        tab.explorer.locator("input, select").first.focus()
-        return tab
-
-    return start
-
-
 def test_toy_example_by_keyboard(start):
     tab = start("toy")
     ranks = np.array([[100] * 5, [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]])
     assert "C > B > A" in tab.explorer.inner_text()
-    assert "A > B > C: it flips" in tab.explorer.inner_text()
+    assert "it is A > B > C." in tab.explorer.inner_text()
+    assert verdict(tab) == "Order flips"
     enter(tab, C1=700)
     ranks[2, 1] = 700
     go_to(tab, "metric", "select-one")
@@ -346,7 +242,7 @@ def test_toy_example_by_keyboard(start):
     go_to(tab, "Reset", "reset")
     tab.keyboard.press("Enter")
     settle(tab)
-    assert "A > B > C: it flips" in tab.explorer.inner_text()
+    assert "it is A > B > C." in tab.explorer.inner_text()
 
 
 def test_the_landing_page_has_the_same_winners_as_the_package(start):
@@ -363,6 +259,7 @@ def test_the_landing_page_has_the_same_winners_as_the_package(start):
             [f"among {m:,}", *fixed(expected, 1)],
         ]
         assert "ABC"[expected.argmax()] == winner
+        assert verdict(tab) == ("Right winner" if winner == "C" else "Wrong winner")
         text = f"Exact winner: C. Winner among {m:,} random items: {winner}."
         assert text in tab.explorer.inner_text()
 
@@ -421,7 +318,7 @@ def test_reviewers_calculator_by_keyboard(start):
             assert sentence.replace("Recall", "HR") in shown
     assert f"standard error is {fixed(usual.standard_error, 4)[0]}:" in shown
     assert "exact HR@10 can be anything from 0.000 to 0.672." in shown
-    enter(tab, value=0.4, k=5, n=1000, m=50, users=300)
+    enter(tab, value="0.4", k=5, users=300, n=1000, m=50)
     settle(tab)
     protocol = {"n_items": 1000, "n_samples": 50, "n_users": 300}
     alike = round(explain(Recall(5), 0.4, **protocol).cutoff)
@@ -511,8 +408,10 @@ BAD = [
     ("flip", "m", "", "A whole number from 1 to 9999, please."),
     ("weight", "n", "", "A whole number from 2 to 100000, please."),
     ("correction", "gamma", "2", "A number from 0.001 to 1, please."),
-    ("reviewer", "value", "1.2", "A number from 0 to 1, please."),
-    ("reviewer", "k", "102", "No ranks have such a sampled HR@102."),
+    ("reviewer", "value", "66 of 100", "A number from 0 to 1, or a percentage, please."),
+    ("reviewer", "value", "-0.1", "A number from 0 to 1, or a percentage, please."),
+    ("reviewer", "value", "101", "A number from 0 to 1, or a percentage, please."),
+    ("reviewer", "k", "1000", "Among 101 items each is in the top 1,000: at most 100."),
     ("five-users", "predictions1", "1, 2, 1", "Item 1 stands here twice."),
     ("five-users", "predictions1", "1, 2, 01", "Item 1 stands here twice."),
     ("five-users", "labels0", "1, two", "“two” is no item number."),
@@ -521,26 +420,60 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "field", "text", "message"), BAD)
-def test_bad_input_gets_a_message_in_place_and_no_number(visit, name, field, text, message):
+def test_a_wrong_input_gets_a_message_and_dims_the_last_result(visit, name, field, text, message):
     tab = visit(name)
     control = tab.explorer.locator(f"[name={field}]")
-    good = control.input_value()
-    before = table(tab)
+    good, before = control.input_value(), table(tab)
+    shown, said = tab.explorer.locator("svg").first.inner_html(), verdict(tab)
     control.fill(text)
     alert = tab.explorer.get_by_role("alert")
     alert.wait_for()
     assert alert.inner_text() == message
     where = tab.explorer.locator("[aria-invalid=true]")
-    if message.startswith("No ranks"):
-        field = "value"
     assert where.evaluate_all("all => all.map(e => e.name)") == [field]
     assert where.get_attribute("aria-describedby") == alert.get_attribute("id")
-    assert not tab.explorer.locator("table").first.is_visible()
-    assert tab.explorer.locator("[aria-live]").inner_text() == ""
+    box = where.locator("xpath=ancestor::*[self::div or self::fieldset][1]").bounding_box()
+    assert box["y"] < alert.bounding_box()["y"] < box["y"] + box["height"]  # beside the field
+    assert verdict(tab) == "No result"
+    assert "dimmed" in tab.explorer.locator(".sentence").inner_text()
+    assert tab.explorer.locator("svg").first.inner_html() == shown
+    assert table(tab) == before
+    for part in tab.explorer.locator(".panel, .rest").all():
+        assert part.evaluate("e => getComputedStyle(e).opacity") == "0.3"
+    # and for those who hear the page, there is none
+    assert tab.explorer.get_by_role("img").count() == 0
+    assert tab.explorer.get_by_role("table").count() == 0
     control.fill(good)
-    tab.explorer.locator("table").first.wait_for()
+    settle(tab)
     assert alert.count() == where.count() == 0
     assert table(tab) == before
+    assert verdict(tab) == said
+    assert tab.explorer.get_by_role("img").count() > 0
+    opacity = "e => getComputedStyle(e).opacity"
+    assert tab.explorer.locator(".panel").first.evaluate(opacity) == "1"
+
+
+@pytest.mark.parametrize("text", ["66", "66%", "66 %", ".66", "0.660"])
+def test_calculator_takes_percentages(visit, text):
+    tab = visit("reviewer")
+    before = table(tab)
+    tab.explorer.locator("[name=value]").fill("0.5")
+    settle(tab)
+    assert table(tab) != before
+    tab.explorer.locator("[name=value]").fill(text)
+    settle(tab)
+    assert table(tab) == before
+    assert "A sampled HR@10 of 0.66 (" in tab.explorer.inner_text()
+
+
+def test_calculator_says_what_a_sample_can_have(visit):
+    tab = visit("reviewer")
+    tab.explorer.locator("[name=metric]").select_option("NDCG")
+    tab.explorer.locator("[name=value]").fill("0.05")
+    alert = tab.explorer.get_by_role("alert")
+    alert.wait_for()
+    lowest = fixed(NDCG()(101))[0]
+    assert alert.inner_text() == f"With m = 100, sampled NDCG is from {lowest} to 1.000."
 
 
 @pytest.mark.parametrize("name", ["weight", "reviewer"])
@@ -556,11 +489,11 @@ def test_more_cannot_be_drawn_than_there_is(visit, name):
 def test_ranks_can_be_dragged(visit):
     tab = visit("toy")
     tab.set_viewport_size({"width": 1280, "height": 2000})
-    drawing = tab.explorer.locator("svg").first
+    drawing = tab.explorer.locator("svg").nth(1)
     drawing.scroll_into_view_if_needed()
     box = drawing.bounding_box()
     # the second mark of C, found by its color and shape
-    mark = drawing.locator("g.s2").nth(1).bounding_box()
+    mark = drawing.locator("g.handle.s2").nth(1).bounding_box()
     x, y = mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2
     tab.mouse.move(x, y)
     tab.mouse.down()
@@ -574,28 +507,6 @@ def test_ranks_can_be_dragged(visit):
     assert "C: 212, 10000, 743, 5342, 1548." in drawing.get_attribute("aria-label")
     tab.mouse.move(x, y)  # it is let go
     assert tab.explorer.locator("[name=C1]").input_value() == "10000"
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_explorer_fits_a_phone(visit, name):
-    tab = visit(name, viewport={"width": 390, "height": 844})
-    settle(tab)
-    wide = """all => all.filter(e => e.getBoundingClientRect().right > 391
-                                      && !e.closest(".scrolls table")).map(e => e.outerHTML)"""
-    assert tab.explorer.locator("*").evaluate_all(wide) == []
-    scroll, client = tab.evaluate(
-        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert scroll <= client
-    controls = tab.explorer.locator("input, select, button").all()
-    for box in (control.bounding_box() for control in controls):
-        assert box["width"] >= 24
-        assert box["height"] >= 24
-    for wrapper in tab.explorer.locator(".scrolls").all():  # by keyboard, too
-        scrolls = wrapper.evaluate(
-            "e => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight"
-        )
-        assert wrapper.evaluate("e => e.tabIndex") == (0 if scrolls else -1)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -629,15 +540,25 @@ def test_links_behind_an_explorer_lead_where_they_should(browser, html):
     tab.close()
 
 
-def test_only_pages_with_an_explorer_load_it(html):
+SHARED = ("sampled-metrics.js", "explorers.js", "explorers-plot.js", "explorers-start.js")
+
+
+def test_a_page_loads_the_explorers_that_it_holds_and_no_others(html):
     for path in html.glob("book/*.html"):
         text = path.read_text(encoding="utf-8")
-        has = "data-explorer=" in text
-        assert has == (path.stem in PAGES.values())
-        for name in FILES:
-            assert (f"_static/{name}" in text) == has, path
+        has = sorted(set(re.findall('data-explorer="(.*?)"', text)))
+        assert sorted(re.findall(r"_static/explorers/(.*?)\.js", text)) == has, path
+        for name in (*SHARED, "explorers.css"):
+            assert (f"_static/{name}" in text) == bool(has), path
         assert 'type="module"' not in text  # browsers refuse modules of pages opened as files
+    everything = (html / "book" / "explorers.html").read_text(encoding="utf-8")
+    for name, page in PAGES.items():
+        assert f'data-explorer="{name}"' in everything
+        assert page == "index" or f'href="{page}.html' in everything
+        assert f'data-explorer="{name}"' in (html / "book" / f"{page}.html").read_text("utf-8")
 
 
-def test_explorers_are_small(html):
-    assert sum((html / "_static" / name).stat().st_size for name in FILES) < 40_000
+@pytest.mark.parametrize("name", PAGES)
+def test_explorers_are_small(html, name):
+    files = (*SHARED, "explorers.css", f"explorers/{name}.js")
+    assert sum((html / "_static" / file).stat().st_size for file in files) < 50_000

@@ -1,0 +1,33 @@
+"""The list of references, labeled and sorted as the text cites: by author and year."""
+
+from types import SimpleNamespace
+
+from pybtex.plugin import register_plugin
+from pybtex.style.formatting.plain import Style as Plain
+from pybtex.style.labels import BaseLabelStyle
+from sphinxcontrib.bibtex.style.referencing import PersonStyle
+from sphinxcontrib.bibtex.style.template import join, year
+
+
+class AuthorYear(BaseLabelStyle):
+    """Labels such as Krichene and Rendle, 2020: the words of a citation in parentheses."""
+
+    def format_labels(self, sorted_entries):
+        """Yield a label for each work."""
+        person = PersonStyle()
+        words = join(sep=", ")[person.author_or_editor_or_title(full=False), year]
+        for entry in sorted_entries:
+            data = {"entry": entry, "style": SimpleNamespace(person=person)}
+            yield str(words.format_data(data))
+
+
+class Style(Plain):
+    """Pybtex's plain style, with these labels."""
+
+    default_label_style = AuthorYear
+
+
+def setup(app):
+    """Register the above with Sphinx."""
+    register_plugin("pybtex.style.formatting", "author_year", Style)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

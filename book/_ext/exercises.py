@@ -1,0 +1,84 @@
+"""Exercises answered in the page: a place for an answer under each, and lists of them by part.
+
+A page knows of an answer what its cell says, ``check = Answer(digests, *labels)``, and no more.
+The rest is up to the browser. Without JavaScript the pages are as if this were not here.
+"""
+
+import ast
+import json
+from html import escape
+
+from docutils import nodes
+
+from sampled_metrics.book import Answer
+
+
+def called(code):
+    """Return digests, labels and unit of the `Answer` that a cell makes, or None."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Answer":
+            digests, *labels = map(ast.literal_eval, node.args)
+            options = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
+            names = Answer(digests, *labels, **options).labels if labels else []
+            return {"digests": digests.split(), "labels": names, "percent": False, **options}
+    return None
+
+
+def add_boxes(app, doctree):
+    """Leave a place under the cell of each exercise, and remember the page's exercises."""
+    found = app.env.metadata[app.env.docname].setdefault("answers", {})
+    for exercise in doctree.findall(lambda node: node.tagname.startswith("exercise_")):
+        for block in exercise.findall(nodes.literal_block):
+            answer = called(block.astext()) if "Answer(" in block.astext() else None
+            if answer:
+                name = exercise["label"]
+                found[name] = answer
+                cell = block.parent.parent
+                place = f'<div class="answer-box" {attributes(name, answer)}></div>\n'
+                cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", place, format="html"))
+
+
+def attributes(name, answer):
+    """Write what the script needs to know."""
+    return f'data-exercise="{name}" data-answer="{escape(json.dumps(answer))}"'
+
+
+def add_lists(app, doctree, docname):
+    """List the exercises of a part's chapters on the page that opens the part."""
+    pages = app.env.toctree_includes.get(app.config.root_doc, [])
+    if "/part-" not in docname or docname not in pages:
+        return
+    after = pages[pages.index(docname) + 1 :]
+    chapters = after[: next(i for i, page in enumerate(after) if "/quiz-" in page)]
+    numbers, lines = app.env.toc_fignumbers, []
+    for page in chapters:
+        links = []
+        for name, answer in app.env.metadata[page].get("answers", {}).items():
+            number = ".".join(map(str, numbers[page]["exercise"][name]))
+            address = f"{app.builder.get_relative_uri(docname, page)}#{name}"
+            links.append(f'<a href="{address}" {attributes(name, answer)}>Exercise {number}</a>')
+        if links:
+            title = escape(app.env.titles[page].astext())
+            lines.append(f"<li>{title}: {', '.join(links)}</li>")
+    (place,) = (s for s in doctree.findall(nodes.section) if "time" in s["ids"])
+    text = f'<div class="exercise-list"><ul>{"".join(lines)}</ul></div>\n'
+    place.append(nodes.raw("", text, format="html"))
+
+
+def add_files(app, pagename, templatename, context, doctree):
+    """Load scripts and style where there is something to answer."""
+    if any(word in context.get("body", "") for word in ("answer-box", "exercise-list")):
+        app.add_css_file("exercises.css")
+        app.add_js_file("answers.js", loading_method="defer")
+        app.add_js_file("exercises.js", loading_method="defer")
+    if "/quiz-" in pagename:
+        app.add_css_file("exercises.css")
+        app.add_js_file("quiz.js", loading_method="defer")
+
+
+def setup(app):
+    """Register the above with Sphinx."""
+    app.connect("doctree-read", add_boxes)
+    app.connect("doctree-resolved", add_lists, priority=900)  # after the numbers are known
+    app.connect("html-page-context", add_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,116 @@
+// The exercises: fields for an answer, what is right of it, and what was answered before.
+(() => {
+"use strict";
+const { judge, told, isTruth } = globalThis.answers;
+const STORE = "sampled-metrics-exactly: answers";
+
+// --- what was answered before, if the browser keeps it
+
+function answered() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+  } catch {
+    return {};
+  }
+}
+function keep(all) {
+  try {
+    localStorage.setItem(STORE, JSON.stringify(all));
+  } catch { /* The answer is checked all the same. */ }
+}
+const isSolved = (answer, entries) =>
+  Array.isArray(entries) && judge(answer, entries.map(String)).every(Boolean)
+    && entries.length === answer.digests.length;
+
+// --- the fields of an exercise
+
+function make(tag, properties, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+function makeField(answer, place, label, id) {
+  const field = isTruth(answer.digests, place)
+    ? make("select", {}, ...["", "True", "False"].map((text) => make("option", { textContent: text })))
+    : make("input", { type: "text", autocomplete: "off", spellcheck: false, autocapitalize: "off" });
+  const verdict = make("span", { className: "verdict", id: `${id}-${place}` });
+  field.setAttribute("aria-describedby", verdict.id);
+  const unit = answer.percent ? " (percent)" : "";
+  return [field, verdict, make("div", {}, make("label", {}, `${label}${unit} `, field), verdict)];
+}
+
+function showVerdict(verdict, right) {
+  verdict.textContent = right === null ? "" : right ? "✓ right" : "✗ not yet";
+  verdict.className = `verdict ${right === null ? "" : right ? "right" : "wrong"}`;
+}
+
+function fill(box) {
+  const answer = JSON.parse(box.dataset.answer), name = box.dataset.exercise;
+  const labels = answer.labels.length ? answer.labels
+    : answer.digests.map((_, place) => (answer.digests.length > 1 ? `entry ${place + 1}` : "answer"));
+  const fields = labels.map((label, place) => makeField(answer, place, label, name));
+  const status = make("p", { role: "status" });
+  const entries = () => fields.map(([field]) => field.value);
+
+  function check() {
+    const right = judge(answer, entries());
+    fields.forEach(([, verdict], place) => showVerdict(verdict, right[place]));
+    status.textContent = told(labels, right);
+    box.classList.toggle("solved", right.every(Boolean));
+  }
+  const form = make("form", {}, ...fields.map(([, , row]) => row),
+    make("button", { textContent: "Check" }), status);
+  const title = box.closest(".exercise").querySelector(".caption-number").textContent.trim();
+  form.setAttribute("aria-label", `Your answer to ${title}`);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    check();
+    keep({ ...answered(), [name]: entries() });
+  });
+  fields.forEach(([field, verdict]) => field.addEventListener("input", () => {
+    showVerdict(verdict, null);
+    box.classList.remove("solved");
+    status.textContent = "";
+  }));
+  box.append(form);
+  const before = answered()[name];
+  if (Array.isArray(before) && before.length === fields.length) {
+    fields.forEach(([field], place) => { field.value = before[place]; });
+    check();
+  }
+  // What the cell printed when the page was made is said by the box, and truer.
+  box.previousElementSibling?.querySelector(".cell_output")?.classList.add("answered-below");
+}
+
+// --- the exercises of a part
+
+function summarize(list) {
+  const links = [...list.querySelectorAll("a")];
+  const marks = links.map((link) => make("span", { className: "right" }));
+  links.forEach((link, i) => link.after(marks[i]));
+  const status = make("p", { role: "status" });
+  const forget = make("button", { type: "button", textContent: "Forget my answers" });
+  function update() {
+    const all = answered();
+    const solved = links.map(({ dataset: { exercise, answer } }) =>
+      isSolved(JSON.parse(answer), all[exercise]));
+    marks.forEach((mark, i) => { mark.textContent = solved[i] ? " ✓ solved" : ""; });
+    status.textContent = `You have solved ${solved.filter(Boolean).length} of ${links.length} `
+      + "exercises of this part. Your answers are kept in this browser and nowhere else.";
+    forget.hidden = !links.some((link) => link.dataset.exercise in all);
+  }
+  forget.addEventListener("click", () => {
+    const all = answered();
+    links.forEach((link) => delete all[link.dataset.exercise]);
+    keep(all);
+    update();
+  });
+  list.append(status, forget);
+  addEventListener("pageshow", update);
+  update();
+}
+
+document.querySelectorAll(".answer-box").forEach(fill);
+document.querySelectorAll(".exercise-list").forEach(summarize);
+})();

@@ -1,0 +1,240 @@
+/* The drawings of the explorers: lines, marks and an area, with readouts and marks to drag. */
+(() => {
+"use strict";
+const { tabulate } = sampledMetrics, E = explorers, { fixed, whole } = E;
+
+const MARKS = ['<circle r="5"/>', '<path d="M-4.5-4.5h9v9h-9z"/>', '<path d="M0-6l6 10h-12z"/>',
+  '<circle r="3"/>']; // the last for what surrounds the others
+const WORD = 7, LINE = 16; // the width of a letter, and the height of a line of text
+const ticksOf = ({ min, max, log, ticks }) => {
+  if (ticks) return ticks;
+  const base = max / min > 1e5 ? 100 : 10;
+  if (log) {
+    return tabulate(6, (i) => min * base ** i).filter((v) => v <= max).map((v) => [v, whole(v)]);
+  }
+  const ten = 10 ** Math.floor(Math.log10(max - min));
+  const step = ten * [0.2, 0.5, 1, 2].find((s) => (max - min) / (s * ten) < 6);
+  return tabulate(9, (i) => step * (Math.ceil(min / step - 1e-9) + i))
+    .filter((v) => v < max + 1e-9).map((v) => [v, +v.toPrecision(3)]);
+};
+const share = ({ min, max, log }, v) =>
+  (log ? Math.log(v / min) / Math.log(max / min) : (v - min) / (max - min));
+const inPixels = (axis, from, to) => (v) => Math.round(from + share(axis, v) * (to - from));
+const say = ({ format, ticks }, v, usual) =>
+  format?.(v) ?? ticks?.find(([t]) => t === v)?.[1] ?? usual(v);
+
+// Of the places along its line, a name takes the one that keeps most clear of all lines and names.
+function nameLines(lines, X, Y, { left, right, top, bottom }) {
+  const traced = lines.map(({ points }) => points.map(([a, b]) => [X(a), Y(b)])), taken = [];
+  return lines.map(({ style, name = "" }, own) => {
+    const half = (WORD * name.length) / 2;
+    const clear = (x, y) => {
+      const inside = Math.min(x - half - left, right - x - half, y - LINE - top, bottom - y);
+      let room = 40 + Math.min(inside, 0) * 9;
+      traced.forEach((line, which) => line.forEach(([a, b]) => {
+        if (Math.abs(a - x) > half + 4) return;
+        const gap = Math.max(y - LINE + 2 - b, b - y - 2);
+        room = Math.min(room, which === own ? 40 + Math.min(gap - 1, 0) * 12 : 2 * gap);
+      }));
+      taken.forEach(([a, b, other]) => {
+        const gap = Math.max(Math.abs(a - x) - half - other - 6, Math.abs(b - y) - LINE);
+        room = Math.min(room, 2 * gap);
+      });
+      return room;
+    };
+    const places = traced[own].filter((_, i, { length }) => length < 9 || i % 4 === 0)
+      .flatMap(([x, y]) => [[x, y - 8], [x, y + LINE + 2], [x + half + 10, y + 4],
+        [x - half - 10, y + 4]]).map(([x, y]) =>
+        [Math.min(Math.max(x, left + half), right - half), y]);
+    const [x, y] = places.map((p) => [...p, clear(...p)]).reduce((a, b) => (b[2] > a[2] ? b : a));
+    taken.push([x, y, half]);
+    return { style, name, x, y };
+  });
+}
+
+// Short names, and those of straight lines, stand at the right ends, a line of text apart.
+function nameEnds(lines, X, Y, bottom) {
+  const names = lines.map(({ style, name, points }) =>
+    ({ style, name, x: X(points.at(-1)[0]) + 10, y: Y(points.at(-1)[1]) + 4 }));
+  const ordered = [...names].sort((a, b) => a.y - b.y);
+  ordered.forEach((label, i) => {
+    if (i) label.y = Math.max(label.y, ordered[i - 1].y + LINE - 2);
+  });
+  ordered.reverse().forEach((label, i) => { // back up, where that went below the drawing
+    label.y = Math.min(label.y, i ? ordered[i - 1].y - LINE + 2 : bottom + 4);
+  });
+  return names.map((label) => ({ ...label, start: true }));
+}
+
+// Change only what differs, so that what stays can move to its new place.
+function morph(old, now) {
+  if (old.tagName !== now.tagName || old.children.length !== now.children.length) {
+    old.replaceWith(now);
+    return;
+  }
+  for (const { name, value } of now.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  if (now.children.length) [...now.children].forEach((child, i) => morph(old.children[i], child));
+  else if (old.textContent !== now.textContent) old.textContent = now.textContent;
+}
+
+// Lay a drawing out in a box: its SVG, and where its values are.
+function layOut(spec, width, height) {
+  const { x, y, lines = [], marks = [], bands = [], area, at, key = [] } = spec;
+  const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
+  const atEnds = longest < 4 || lines.every(({ points }) => points.length < 3);
+  const xTicks = ticksOf(x), lastTick = `${xTicks.at(-1)[1]}`;
+  const left = 14 + WORD * Math.max(...yTicks.map(([, name]) => `${name}`.length));
+  const box = { left, right: width - Math.max(18, 4 + (WORD * lastTick.length) / 2,
+      lines.length && atEnds ? 14 + WORD * longest : 0),
+    top: y.label || key.length ? 26 : 10, bottom: height - 42 };
+  const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
+  const path = (points) => `M${points.map(([a, b]) => `${X(a)} ${Y(b)}`).join("L")}`;
+  const to = (a, b) => `style="transform:translate(${a}px,${b}px)"`;
+  const spots = marks.concat(lines.flatMap(({ style, points }) => points
+    .filter((_, i) => points.length < 3 || i % 20 === 4 * style)
+    .map(([a, b]) => ({ style, x: a, y: b }))));
+  const names = atEnds ? nameEnds(lines, X, Y, bottom) : nameLines(lines, X, Y, box);
+  let used = left; // by the names of the marks, above the drawing
+  const keys = key.map((name, style) => {
+    const start = used;
+    used += 34 + WORD * name.length;
+    return `<g class="s${style}" ${to(start + 6, 12)}>${MARKS[style]}<text class="start" x="10"
+      y="4">${name}</text></g>`;
+  });
+  const groups = [
+    bands.map(([low, high], i) => `<path class="band b${i % 2}" d="M${left} ${Y(high)}H${right}V${
+      Y(low)}H${left}z"/>`),
+    yTicks.map(([v, name]) => `<g><path class="grid" d="M${left} ${Y(v)}H${right}"/>
+      <text class="end" x="${left - 6}" y="${Y(v) + 4}">${name}</text></g>`),
+    xTicks.map(([v, name]) => `<g><path class="grid" d="M${X(v)} ${top}V${bottom}"/>
+      <text x="${X(v)}" y="${bottom + 17}">${name}</text></g>`),
+    [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label}</text>`,
+      `<text class="start" x="${left}" y="14">${y.label ?? ""}</text>`],
+    area ? [`<path class="area" d="${path(area)}Z"/>`] : [],
+    at === undefined ? [] : [`<path class="at" d="M${X(at)} ${top}V${bottom}"/>`],
+    lines.map(({ style, points }) => `<path class="line s${style}" d="${path(points)}"/>`),
+    spots.map(({ style, x: a, y: b, shift = 0, field }) => `<g class="s${style}${
+      field ? " handle" : ""}" ${to(X(a), Y(b) + shift)}>${MARKS[style]}</g>`),
+    names.map(({ style, name, x: a, y: b, start }) => `<text class="name s${style}${
+      start ? " start" : ""}" ${to(a, b)}>${name}</text>`),
+    keys,
+    [],
+  ];
+  return { svg: groups.map((g) => `<g>${g.join("")}</g>`).join(""), X, Y, ...box };
+}
+
+// What a reader can point at: the values of x that have lines, or else the marks, one by one.
+const stopsOf = ({ x, y, lines = [], marks = [] }) => {
+  const dot = (style, a, b, text) => ({ style, x: a, y: b, text });
+  if (!lines.length) {
+    return marks.map(({ style, x: a, y: b, shift, name = "" }) => ({
+      x: a, shift, head: name, dots: [dot(style, a, b, say(x, a, x.log ? whole : fixed))],
+    }));
+  }
+  const nearest = (points, a) =>
+    points.reduce((p, q) => (Math.abs(q[0] - a) < Math.abs(p[0] - a) ? q : p));
+  return E.unique(lines.flatMap(({ points }) => points.map(([a]) => a))).map((a) => ({
+    x: a,
+    head: (x.name ? `${x.name} = ` : "") + say(x, a, x.log ? whole : (v) => +v.toPrecision(3)),
+    dots: lines.map(({ style, name = "", points }) => {
+      const [, b] = nearest(points, a);
+      return dot(style, a, b, `${name} ${say(y, b, fixed)}`);
+    }),
+  }));
+};
+
+// A panel draws what it is given, reads values out, and lets marks be dragged.
+function drawing(panel, form) {
+  const [readout, svg] = panel.children;
+  let spec, place, stops = [], at = -1, held;
+
+  const cross = () => {
+    const stop = stops[at], { X, Y, top, bottom } = place;
+    const { head, shift = 0, dots = [] } = stop ?? {};
+    svg.lastElementChild.innerHTML = stop ? `<path class="cross"
+      d="M${X(stop.x)} ${top}V${bottom}"/>${dots.map(({ style, x, y }) =>
+      `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + shift}" r="4"/>`).join("")}` : "";
+    const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
+    readout.innerHTML = stop ? `${head && `${head}: `}${words}`
+      : "To read values, point at the drawing, or press arrow keys here.";
+    readout.setAttribute("aria-valuenow", Math.max(at, 0));
+    readout.setAttribute("aria-valuetext", readout.textContent);
+  };
+  const draw = (next) => {
+    spec = next;
+    const width = panel.clientWidth || 600;
+    const { height: usual = 300, small = 210 } = spec;
+    const height = width < 480 ? Math.min(usual, small) : usual;
+    place = layOut(spec, width, height);
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg.setAttribute("aria-label", `${spec.x.label}: ${spec.text}`);
+    svg.style.height = `${height}px`;
+    const now = svg.cloneNode(false);
+    now.innerHTML = place.svg;
+    if (svg.children.length) morph(svg, now);
+    else svg.innerHTML = place.svg;
+    stops = stopsOf(spec);
+    at = Math.min(at, stops.length - 1);
+    readout.setAttribute("aria-valuemax", stops.length - 1);
+    cross();
+  };
+
+  // The handle under a point: a mark, or the dotted line if it has a field.
+  const handleAt = (px, py) => {
+    const { X, Y } = place;
+    const far = ({ x, y }) => Math.hypot((X(x) - px) / 2, Y(y) - py);
+    const near = (spec.marks ?? []).filter((mark) => mark.field && far(mark) < 16)
+      .sort((a, b) => far(a) - far(b))[0];
+    return near?.field ?? (Math.abs(X(spec.at) - px) < 22 ? spec.atField : undefined);
+  };
+  const valueAt = (px) => {
+    const { min, max, log } = spec.x, { left, right } = place;
+    const part = Math.min(Math.max((px - left) / (right - left), 0), 1);
+    return log ? Math.round(min * (max / min) ** part) : +(min + part * (max - min)).toFixed(3);
+  };
+  const point = (px, py) => {
+    const { X, Y } = place, line = spec.lines?.length;
+    const far = ({ x, dots: [{ y }], shift = 0 }) =>
+      (line ? Math.abs(X(x) - px) : Math.hypot(X(x) - px, Y(y) + shift - py));
+    at = stops.reduce((best, stop, i) => (best < 0 || far(stop) < far(stops[best]) ? i : best), -1);
+    cross();
+  };
+  const listen = (name, f) => svg.addEventListener(name, (event) => {
+    const box = svg.getBoundingClientRect();
+    f(event.clientX - box.left, event.clientY - box.top, event);
+  });
+  listen("pointerdown", (px, py, { pointerId }) => {
+    held = handleAt(px, py);
+    svg.classList.toggle("held", !!held);
+    if (held) svg.setPointerCapture(pointerId);
+    else point(px, py);
+  });
+  listen("pointermove", (px, py, { buttons }) => {
+    if (held && buttons) {
+      form.elements[held].value = valueAt(px);
+      form.elements[held].dispatchEvent(new Event("input", { bubbles: true }));
+      return;
+    }
+    svg.classList.toggle("grab", !!handleAt(px, py));
+    point(px, py);
+  });
+  const release = () => { held = undefined; svg.classList.remove("held"); };
+  for (const name of ["pointerup", "pointercancel"]) listen(name, release);
+  listen("pointerleave", () => { if (!held) { at = -1; cross(); } });
+  readout.addEventListener("keydown", (event) => {
+    const last = stops.length - 1, ten = Math.ceil(last / 10);
+    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: ten,
+      PageDown: -ten, Home: -last - 1, End: last + 1 }[event.key];
+    if (event.key === "Escape") at = -1;
+    else if (step) at = Math.min(Math.max(at + step, 0), last);
+    else return;
+    event.preventDefault();
+    cross();
+  });
+  return draw;
+}
+
+E.drawing = drawing;
+})();

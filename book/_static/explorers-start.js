@@ -1,0 +1,163 @@
+/* Put the explorers of a page to work: read the controls, show the result, keep the address. */
+(() => {
+"use strict";
+const { drawing, kinds, refuse } = explorers;
+
+const PANEL = `<div class="panel"><p class="readout" role="slider" tabindex="0"
+  aria-label="values in the drawing" aria-valuemin="0"></p><svg role="img"></svg></div>`;
+const page = (kind, data) => `<div class="play"><div class="stage"><p class="verdict"
+    role="status"></p>${PANEL}</div><div class="more"><p class="sentence" aria-live="polite">
+    </p>${PANEL.repeat((kind.panels ?? 1) - 1)}</div><form novalidate autocomplete="off">${
+  kind.presets ? `<div class="wide"><label>example <select class="presets"><option>your own</option>
+    ${kind.presets.map(([name]) => `<option>${name}`).join("")}</select></label></div>` : ""}${
+  typeof kind.controls === "string" ? kind.controls : kind.controls(data)}
+    <div class="wide actions"><button type="reset">Reset</button><button type="button"
+    class="link">Copy link</button></div></form></div><div class="rest">${
+  kind.tables.map((caption) => `<div class="scrolls" role="region" aria-label="${caption}">
+    <table><caption>${caption}</caption><tbody></tbody></table></div>`).join("")}${
+  kind.python ? `<details><summary>As Python</summary><button type="button" class="code">Copy as
+    Python</button><pre tabindex="0"></pre></details>` : ""}</div>`;
+
+const fillIn = (table, [head, ...rows]) => {
+  table.tBodies[0].innerHTML = `<tr>${head.map((c) => `<th scope="col">${c}`).join("")}</tr>${
+    rows.map(([first, ...rest]) =>
+      `<tr><th scope="row">${first}</th>${rest.map((c) => `<td>${c}`).join("")}</tr>`).join("")}`;
+  const { scrollWidth, clientWidth, scrollHeight, clientHeight } = table.parentElement;
+  // what scrolls must do so from the keyboard
+  table.parentElement.tabIndex = -(scrollWidth <= clientWidth && scrollHeight <= clientHeight);
+};
+
+// Copy a text, and say so on the button; where the browser does not allow it, say where to find it.
+const copy = async (button, text, otherwise) => {
+  const name = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch { button.textContent = otherwise; }
+  setTimeout(() => { button.textContent = name; }, 2000);
+};
+
+// Only what is not the default is part of an address: page.html?m=20&metric=AP#explorer-toy
+const changed = (fields) => fields.filter((f) => (f.type === "checkbox"
+  ? f.checked !== f.defaultChecked : f.options
+    ? f.selectedIndex !== Math.max([...f.options].findIndex((o) => o.defaultSelected), 0)
+    : f.value !== f.defaultValue));
+const setTo = (field, text) => {
+  if (field.type === "checkbox") field.checked = `${text}` === "true";
+  else field.value = text;
+};
+const addressOf = (figure, fields) => {
+  const url = new URL(location.href);
+  url.search = new URLSearchParams(changed(fields).map((f) =>
+    [f.name, f.type === "checkbox" ? f.checked : f.value]));
+  url.hash = figure.id;
+  return url;
+};
+
+function start(figure) {
+  const kind = kinds[figure.dataset.explorer];
+  const stored = figure.querySelector("[type='application/json']");
+  const data = stored && JSON.parse(stored.textContent);
+  const body = figure.querySelector(".explorer-body"), $ = (query) => body.querySelector(query);
+  body.innerHTML = page(kind, data);
+  const form = $("form"), presets = $(".presets"), { elements } = form;
+  const fields = [...elements].filter(({ name }) => name);
+  const panels = [...body.querySelectorAll(".panel")].map((panel) => drawing(panel, form));
+  const tables = body.querySelectorAll("table"), error = document.createElement("p");
+  error.id = `${figure.id}-error`;
+  error.setAttribute("role", "alert");
+  let values;
+
+  // Read all controls by name, and move the sliders to the numbers.
+  const read = () => {
+    const found = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+    const idle = kind.idle?.(found) ?? []; // these have no say now
+    for (const field of fields) field.disabled = idle.includes(field.name);
+    for (const field of elements) {
+      const { type, name, value, min, max, step, dataset: { moves, stops } } = field;
+      if (moves) {
+        field.disabled = idle.includes(moves);
+        field.value = stops.split(",").findLastIndex((v) => v <= found[moves]);
+        field.setAttribute("aria-valuetext", found[moves]);
+      } else if (name) found[name] = { checkbox: field.checked, number: +value }[type] ?? value;
+      if (type === "number" && !field.disabled && (!value || !field.validity.valid)) {
+        refuse(name, `A ${step === "any" ? "" : "whole "}number from ${min} to ${max}, please.`);
+      }
+    }
+    return found;
+  };
+
+  // With a wrong input the last result stays, dimmed, and out of reach for those who cannot see it.
+  const dim = (wrong) => {
+    body.classList.toggle("refused", wrong);
+    for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
+  };
+  const show = ({ verdict = "", sentence, plots, tables: rows }) => {
+    dim(false);
+    error.remove();
+    $(".verdict").textContent = verdict;
+    $(".sentence").textContent = sentence;
+    plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }));
+    rows.forEach((table, i) => fillIn(tables[i], table));
+    if (kind.python) $("pre").textContent = kind.python(values, data);
+  };
+  const complain = (field, message) => {
+    dim(true);
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", error.id);
+    field.closest("form > *").append(error);
+    error.textContent = message;
+    $(".verdict").textContent = "No result";
+    $(".sentence").textContent = "What is dimmed belongs to the last valid input.";
+  };
+  const refresh = () => {
+    const wrong = form.querySelector("[aria-invalid]");
+    for (const name of ["aria-invalid", "aria-describedby"]) wrong?.removeAttribute(name);
+    try {
+      values = read();
+      show(kind.show(values, data));
+    } catch (problem) {
+      const field = elements[problem.field];
+      if (!field) throw problem;
+      complain(field, problem.message);
+    }
+  };
+
+  let frame, keeping, width = figure.clientWidth;
+  const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(refresh); };
+  const change = () => history.replaceState(history.state, "", addressOf(figure, fields));
+  const keep = () => { // browsers allow a few changes of the address in a second
+    clearTimeout(keeping);
+    keeping = setTimeout(change, 300);
+  };
+  form.addEventListener("input", ({ target: { value, dataset: { moves, stops }, name } }) => {
+    if (moves) elements[moves].value = stops.split(",")[value];
+    if (presets && (moves || name)) presets.selectedIndex = 0;
+    soon();
+    keep();
+  });
+  presets?.addEventListener("change", () => {
+    const { selectedIndex } = presets, [, wanted] = kind.presets[selectedIndex - 1] ?? [];
+    for (const [name, value] of Object.entries(wanted ?? {})) setTo(elements[name], value);
+    soon();
+    keep();
+  });
+  form.addEventListener("reset", () => { setTimeout(refresh); keep(); });
+  $(".link").addEventListener("click", ({ target }) => {
+    change();
+    copy(target, location.href, "It is in the address bar");
+  });
+  $(".code")?.addEventListener("click", ({ target }) =>
+    copy(target, $("pre").textContent, "Mark and copy the lines"));
+  const linked = location.hash === `#${figure.id}` ? new URLSearchParams(location.search) : [];
+  refresh(); // at once, for links into the page
+  for (const [name, text] of linked) if (elements[name]?.name) setTo(elements[name], text);
+  if (changed(fields).length) refresh();
+  new ResizeObserver(() => {
+    if (width !== (width = figure.clientWidth)) soon();
+  }).observe(figure);
+}
+
+// All scripts of the explorers are deferred, and have run by then.
+addEventListener("DOMContentLoaded", () => document.querySelectorAll(".explorer").forEach(start));
+})();

@@ -1,0 +1,98 @@
+// What can a published number mean? The audit's collection, one number at a time.
+(() => {
+"use strict";
+const M = sampledMetrics, E = explorers, { fixed, whole } = E;
+
+const KINDS = { Recall: [M.recall, "Recall"], NDCG: [M.ndcg, "NDCG"],
+  RR: [M.reciprocalRank, "ReciprocalRank"] };
+const USUAL = "bert4rec-20m-recall-uni";
+const decimals = ({ value }) => value.split(".")[1].length;
+const cutoff = ({ k }) => (k ? +k : Infinity);
+const named = ({ metric }, c) => (c < Infinity ? `${metric}@${whole(c)}` : metric);
+const system = (row) => `${row.system} on ${row.data}`;
+
+// Of a published number, the bounds of the exact metric at any cutoff, and a drawing of them.
+const audit = (row) => {
+  const [make] = KINDS[row.metric], n = +row.n_items, m = +row.n_samples, k = cutoff(row);
+  const means = M.explain(make(k), n, m, row.replacement !== "false");
+  const users = row.n_users ? +row.n_users : Infinity; // without a number, nothing about chance
+  const seen = (c, finer) =>
+    means(+row.value, users, make(c), Math.min(c, n), { decimals: decimals(row), finer });
+  const found = new Map(); // so that moving the cutoff computes one of them
+  const at = (c) => found.get(c) ?? found.set(c, seen(c, true)).get(c);
+  const cutoffs = E.unique([...E.spaced(1, n, 40), ...(k < n ? [k, k + 1] : [])]);
+  return { at, n, m, k, alike: k < Infinity && Math.round(M.resembledCutoff(k, n, m)),
+    band: cutoffs.map((c) => [c, ...seen(c, false).bounds]) };
+};
+Object.assign(M, { audit });
+
+let known = {};
+const show = ({ id, c: wanted }, all) => {
+  const row = all.find((one) => one.id === id);
+  if (known.row !== row) known = { row, ...audit(row) };
+  const { at, n, m, k, alike, band } = known, c = Math.min(wanted, n), name = named(row, c);
+  const [low, high] = at(c).bounds, popular = row.sampling === "popularity";
+  const [from, to] = [low, high].map((v) => fixed(v));
+  const exact = row.exact_value && `${row.exact_on === "newer"
+    ? "On newer data, the best exact" : "The exact"} ${named(row, k)} was printed, too: ${
+    row.exact_value}.`;
+  const canBe = from === to ? `exact ${name} is ${from}`
+    : `exact ${name} can be anything from ${from} to ${to}`;
+  const open = popular ? "Its candidates were drawn by popularity, so nothing bounds the exact value."
+    : `Chance aside, ${canBe}.`;
+  const rows = E.upTo(n, c, ...(k < n ? [k] : []), ...(alike ? [alike] : [])).map((x) => [x, at(x)]);
+  return {
+    verdict: popular ? "No bound" : from === to ? "One value"
+      : from > 0 ? (to < 1 ? "Two bounds" : "Lower bound") : to < 1 ? "Upper bound" : "Says nothing",
+    sentence: `${system(row)}: ${named(row, k)} of ${row.value} among ${whole(m)} of ${
+      whole(n)} items. ${open}${alike ? ` The top ${whole(Math.min(k, m + 1))} of ${
+      whole(m + 1)} resembles the top ${whole(alike)} of all.` : ""}${exact ? ` ${exact}` : ""}`,
+    plots: [{
+      at: c, atField: "c",
+      x: { min: 1, max: n, log: true, name: "c", label: "cutoff c (drag the dotted line)" },
+      y: { min: 0, max: 1, label: `exact ${row.metric}@c` },
+      area: popular ? undefined : [...band.map(([x, least]) => [x, least]),
+        ...band.map(([x, , most]) => [x, most]).reverse()],
+      lines: popular ? [] : ["lowest", "highest"].map((end, i) =>
+        ({ style: i, name: end, points: band.map((ends) => [ends[0], ends[i + 1]]) })),
+      marks: [...(popular ? [] : [low, high].map((y, style) => ({ style, x: c, y, field: "c" }))),
+        ...(exact ? [{ style: 2, x: Math.min(k, n), y: +row.exact_value,
+          name: "exact, in print" }] : [])],
+    }],
+    tables: [[["exact metric", "lowest", "highest", "lowest, 95 %", "highest, 95 %"],
+      ...(popular ? [] : rows).map(([x, { bounds, boundsWithError }]) => [named(row, x),
+        ...bounds.map((v) => fixed(v)),
+        ...boundsWithError.map((v) => (row.n_users ? fixed(v) : "–"))])]],
+  };
+};
+
+const python = ({ id, c }, all) => {
+  const row = all.find((one) => one.id === id), [, name] = KINDS[row.metric];
+  return `from sampled_metrics import ${["explain", name].sort().join(", ")}
+
+print(explain(
+    ${name}(${row.k}), ${row.value}, n_items=${row.n_items}, n_samples=${row.n_samples},${
+  row.n_users ? ` n_users=${row.n_users},` : ""}
+    ${row.replacement === "false" ? "replacement=False, " : ""}decimals=${decimals(row)}, ${
+  ""}exact_metric=${name}(${Math.min(c, row.n_items)}),
+))`;
+};
+
+const options = (all) => [...new Set(all.map(({ field }) => field))].map((field) =>
+  `<optgroup label="${field}">${all.filter((row) => row.field === field).map((row) =>
+    `<option value="${row.id}"${row.id === USUAL ? " selected" : ""}>${system(row)}: ${
+      named(row, cutoff(row))} ${row.value}${row.sampling === "popularity" ? ", popular draws" : ""}`)
+    .join("")}</optgroup>`).join("");
+
+E.add("audit", {
+  controls: (all) => `<div class="wide"><label>published number <select name="id">${options(all)}</select></label>
+    </div>` + E.number("c", "cutoff c to ask about", 10, 1, 1e8, 161),
+  tables: ["What exact metrics can be: chance aside, and with chance"],
+  presets: [["Movies", { id: USUAL, c: 10 }], ["Movies, top 2,648", { id: USUAL, c: 2648 }],
+    ["Images", { id: "coco-vsrn-10", c: 10 }], ["Words", { id: "ultra-wn-v4", c: 10 }],
+    ["All of Wikidata", { id: "wikikg90m-first", c: 10 }],
+    ["Dialogue", { id: "polyai-reddit", c: 1 }]],
+  python,
+  show,
+});
+})();

@@ -1,0 +1,80 @@
+// Who wins, and where? Real recommenders in their exact order, and in the order of a sample.
+(() => {
+"use strict";
+const E = explorers, { fixed, whole } = E;
+
+const DATA = [["beauty", "Beauty"], ["games", "Video Games"], ["movielens", "MovieLens 1M"]];
+const METRICS = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", RR: "ReciprocalRank()",
+  AUC: "AUC()" };
+const LABELS = { autoencoder: "EASE", x8: "X 8", x16: "X 16", x32: "X 32", x64: "X 64", y: "Y",
+  z: "Z", zrow: "Z row" };
+const label = ({ recommender }) => LABELS[recommender] ?? recommender;
+const percent = (row, m) => fixed(100 * row[m], 2);
+const ordinal = (place) => `${place}${{ 1: "st", 2: "nd", 3: "rd" }[place] ?? "th"}`;
+const sizes = ([row]) => Object.keys(row).filter((name) => +name).map(Number);
+
+const competitors = ({ data, metric }, rows) =>
+  rows.filter((row) => row.data === data && row.metric === metric);
+const sorted = (rows, m) => [...rows].sort((a, b) => b[m] - a[m]);
+
+const show = (form, all) => {
+  const { metric, m } = form, rows = competitors(form, all);
+  const exact = sorted(rows, "exact"), sampled = sorted(rows, m);
+  const fall = (row) => sampled.indexOf(row) - exact.indexOf(row);
+  const [winner] = exact, [leader] = sampled;
+  const falls = exact.reduce((a, b) => (fall(b) > fall(a) ? b : a));
+  const pairs = exact.flatMap((a) => exact.filter((b) =>
+    a.ahead_of.split(" ").includes(b.recommender)).map((b) => [a, b]));
+  const wrong = pairs.filter(([a, b]) => +a[m] < +b[m]).length;
+  const style = (row) => [winner, leader, falls, row].indexOf(row);
+  const among = `among ${whole(+m)}`;
+  return {
+    verdict: wrong ? (winner === leader ? "Order flips" : "Winner changes") : "Order holds",
+    sentence: `Exact winner: ${label(winner)}. Winner ${among}: ${label(leader)}. ${
+      wrong} of the ${pairs.length} pairs that exact ${metric} tells apart are in the wrong order${
+      fall(falls) > 1 ? `; ${label(falls)} falls from the ${ordinal(exact.indexOf(falls) + 1)} to the ${
+        ordinal(sampled.indexOf(falls) + 1)} place` : ""}.`,
+    plots: [{
+      text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${
+        sampled.map(label).join(", ")}.`,
+      height: 330, small: 290, ends: true,
+      x: { min: 0, max: 1, ticks: [[0, "exact"], [1, among]], label: `order by ${metric}` },
+      y: { min: 0.5 - rows.length, max: 0.5, format: (y) => ordinal(1 - y),
+        ticks: exact.map((row, i) => [-i, label(row)]) },
+      lines: exact.map((row, i) => ({ style: style(row), name: label(row),
+        points: [[0, -i], [1, -sampled.indexOf(row)]] })),
+    }],
+    tables: [[["recommender", "exact, %", `${among}, %`, "place"],
+      ...exact.map((row, i) => [label(row), percent(row, "exact"), percent(row, m),
+        `${i + 1} → ${sampled.indexOf(row) + 1}`])]],
+  };
+};
+
+const python = (form, all) => {
+  const names = competitors(form, all).map(({ recommender }) => recommender);
+  const metric = METRICS[form.metric];
+  return `import pandas as pd
+from sampled_metrics import ${["Draw", metric.split("(")[0], "TiedRanks"].sort().join(", ")}
+
+# in the book's repository; ${form.m > 200 ? "takes very long" : "takes a minute or more"}
+table = pd.read_csv("book/data/elsewhere_${form.data}.csv.gz")
+metric, draw = ${metric}, Draw(${form.m})
+for name in ${JSON.stringify(names.filter((name) => name !== "random"))}:
+    ranks = TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
+    exact, sampled = metric.mean(ranks), draw.expect(ranks, metric).mean()
+    print(f"{name}: exact {exact:.2%}, sampled {sampled:.2%}")`;
+};
+
+E.add("elsewhere", {
+  controls: (all) => E.select("data", "data set", DATA)
+    + E.select("metric", "metric", Object.keys(METRICS))
+    + E.steps("m", "m, sampled items", sizes(all), 100),
+  tables: ["Exact and expected sampled values"],
+  presets: [["Beauty (BERT4Rec's protocol)", { data: "beauty", metric: "Recall@10", m: "100" }],
+    ["Video Games (SASRec's protocol)", { data: "games", metric: "Recall@10", m: "100" }],
+    ["MovieLens, 1,000 samples", { data: "movielens", metric: "Recall@10", m: "1000" }],
+    ["AUC: never wrong", { data: "beauty", metric: "AUC", m: "100" }]],
+  python,
+  show,
+});
+})();

@@ -1,0 +1,111 @@
+// How many users and samples does it take to order two recommenders?
+(() => {
+"use strict";
+const M = sampledMetrics, E = explorers, { fixed, whole } = E;
+
+// The normal distribution function, by its series (Marsaglia 2004).
+const normalCdf = (z) => {
+  if (Math.abs(z) > 8) return +(z > 0);
+  let total = z, term = z;
+  for (let i = 3; Math.abs(term) > 1e-18; i += 2) total += term *= (z * z) / i;
+  return 0.5 + (total * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+};
+
+// What the package's Comparison says of this many users.
+const comparison = (row, users) => {
+  const variance = +row.variance_users + +row.variance_ties + +row.variance_sampling;
+  const error = Math.sqrt((variance * row.n_users) / users);
+  const lead = (row.difference * Math.sign(row.exact_difference)) / error;
+  return {
+    error,
+    rightOrder: normalCdf(lead),
+    power: normalCdf(lead - 1.959963984540054),
+    usersNeeded: lead > 0 ? Math.max(1, Math.ceil(users * (1.6448536269514722 / lead) ** 2))
+      : Infinity,
+  };
+};
+Object.assign(M, { comparison, normalCdf });
+
+const KINDS = { exact: "exact", corrected: "corrected, γ = 0.1", uncorrected: "uncorrected" };
+const CLASSES = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", AP: "AveragePrecision()",
+  AUC: "AUC()" };
+const points = (value) => fixed(100 * value, 2);
+const users = (n) => (n < Infinity ? whole(n) : "never");
+const grid = E.spaced(10, 1e5, 81);
+
+const show = (form, all) => {
+  const { pair, metric, m, kind } = form, [first, second] = pair.split("");
+  const [planned, ...others] = [kind, ...Object.keys(KINDS).filter((other) => other !== kind)].map(
+    (estimator) => ({ estimator, row: all.find((row) => row.first === first
+      && row.second === second && row.metric === metric && row.estimator === estimator
+      && row.n_samples === (estimator === "exact" ? "" : m)) }));
+  const found = comparison(planned.row, form.users), { rightOrder, usersNeeded } = found;
+  const among = (estimator) => (estimator === "exact" ? "" : ` among ${m} items`);
+  const three = Object.keys(KINDS).map((name) =>
+    [planned, ...others].find(({ estimator }) => estimator === name));
+  return {
+    verdict: usersNeeded === Infinity ? "Never enough"
+      : form.users < usersNeeded ? "Too few" : "Enough users",
+    sentence: `With ${whole(form.users)} users, an evaluation${
+      kind === "exact" ? " of all items" : `${among(kind)}, ${kind},`} puts ${first} and ${
+      second} in the order of their exact ${metric} with probability ${fixed(rightOrder)}. ${
+      usersNeeded < Infinity ? `A probability of 95 percent takes ${whole(usersNeeded)} users.`
+        : "On average it reports the wrong order, so more users only make it surer of that."}`,
+    plots: [{
+      at: form.users, atField: "users",
+      x: { min: 10, max: 1e5, log: true, label: "users (drag the dotted line)" },
+      y: { min: 0, max: 1, label: "probability of the right order" },
+      lines: three.map(({ estimator, row }, style) => ({ style, name: estimator,
+        points: grid.map((n) => [n, comparison(row, n).rightOrder]) })),
+      marks: [{ style: Object.keys(KINDS).indexOf(kind), x: form.users, y: rightOrder,
+        name: kind, field: "users" }],
+    }],
+    tables: [[["evaluation", "difference", "standard error", "right order", "power",
+      "users for 95 %"],
+      ...three.map(({ estimator, row }) => {
+        const { error, rightOrder: right, power, usersNeeded: n } = comparison(row, form.users);
+        return [estimator, points(row.difference), points(error), fixed(right), fixed(power),
+          users(n)];
+      })]],
+  };
+};
+
+const python = ({ pair, metric, m, kind, users: n }) => {
+  const [first, second] = pair.toLowerCase(), metricClass = CLASSES[metric];
+  const names = [metricClass.split("(")[0], "TiedRanks", "compare"];
+  if (kind !== "exact") names.push("Draw");
+  if (kind === "corrected") names.push("BiasVariance");
+  return `import pandas as pd
+from sampled_metrics import ${names.sort().join(", ")}
+
+# in the book's repository
+table = pd.read_csv("book/data/movielens_ranks.csv")
+${first}, ${second} = (
+    TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
+    for name in "${first}${second}"
+)
+found = compare(${first}, ${second}, ${metricClass}${
+  kind === "exact" ? "" : `, Draw(${m}, replacement=False)`}${
+  kind === "corrected" ? ", estimator=BiasVariance(0.1)" : ""}).at(n_users=${n})
+print(f"right order {found.right_order():.3f}, power {found.power()[0]:.3f}")
+print(f"users for 95 percent: {found.users_needed():,}")`;
+};
+
+E.add("plan", {
+  controls: (all) => E.select("pair", "recommenders",
+    [["XY", "X and Y"], ["XZ", "X and Z"], ["YZ", "Y and Z"]])
+    + E.select("metric", "metric", Object.keys(CLASSES))
+    + E.select("kind", "evaluation", ["corrected", "uncorrected", "exact"].map((kind) =>
+      [kind, KINDS[kind]]))
+    + E.steps("m", "m, sampled items", E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
+    + E.number("users", "users", 6040, 10, 1e5, 81),
+  idle: ({ kind }) => (kind === "exact" ? ["m"] : []),
+  tables: ["With so many users; difference and standard error in points"],
+  presets: [["A pilot of 300 users", { kind: "exact", users: 300 }],
+    ["All of MovieLens 1M", { kind: "exact", users: 6040 }],
+    ["The usual protocol: 100 samples", { kind: "uncorrected", m: "100", users: 6040 }],
+    ["100 samples, corrected", { kind: "corrected", m: "100", users: 6040 }]],
+  python,
+  show,
+});
+})();

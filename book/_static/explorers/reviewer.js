@@ -1,0 +1,93 @@
+// What a published sampled metric can mean.
+(() => {
+"use strict";
+const M = sampledMetrics, E = explorers, { fixed, whole } = E;
+
+const CLASSES = {
+  "HR@k": ["Recall", M.recall], "NDCG@k": ["NDCG", M.ndcg],
+  "MRR@k": ["ReciprocalRank", M.reciprocalRank],
+  NDCG: ["NDCG", M.ndcg], MRR: ["ReciprocalRank", M.reciprocalRank], AUC: ["AUC", M.auc],
+};
+
+// As papers print it: .66, 66 or 66%.
+const shareOf = (text) => {
+  const [, digits, percent] = text.trim().match(/^(\d*\.?\d+|\d+\.)\s*(%?)$/) ?? [];
+  const value = percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
+  return value <= 1 ? value : E.refuse("value", "A number from 0 to 1, or a percentage, please.");
+};
+
+const show = (form) => {
+  E.checkDraw(form);
+  const { metric, k, n, m, users } = form, [, make] = CLASSES[metric], value = shareOf(form.value);
+  const cut = metric.endsWith("k"), named = (c) => metric.replace("k", whole(c)), name = named(k);
+  const means = M.explain(cut ? make(k) : make(), n, m, form.replacement);
+  const at = (c) => (cut ? means(value, users, make(c), c) : means(value, users));
+  if (metric === "HR@k" && k > m) {
+    const top = `Among ${whole(m + 1)} items each is in the top ${whole(k)}`;
+    E.refuse("k", `${top}: at most ${whole(m)}.`);
+  }
+  if (!at(n)) {
+    const all = M.sampledValues(cut ? make(k) : make(), m);
+    const [least, largest] = [Math.min(...all), Math.max(...all)].map((v) => fixed(v));
+    E.refuse("value", `With m = ${whole(m)}, sampled ${name} is from ${least} to ${largest}.`);
+  }
+  const own = Math.min(k, n), alike = Math.round(M.resembledCutoff(k, n, m)), all = at(own);
+  const canBe = (ends) => {
+    const [low, high] = ends.map((v) => fixed(v));
+    return low === high ? `is ${low}` : `can be anything from ${low} to ${high}`;
+  };
+  const outline = all.outline(), x = outline.map(([u]) => u);
+  const rows = (cut ? E.upTo(n, own, alike) : [0]).map((c) => [c, at(c)]);
+  const [low, high] = all.boundsWithError;
+  return {
+    verdict: high - low > 0.3 ? "Says little" : high - low > 0.05 ? "Says something" : "Says much",
+    sentence: `A sampled ${name} of ${value} (${E.drawn(form)}). ${cut ? `The top ${
+      whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${whole(alike)} of all ${
+      whole(n)}. ` : ""}Chance aside, exact ${name} ${canBe(all.bounds)}. With ${
+      whole(users)} users the standard error is ${metric === "HR@k" ? "" : "at most "}${
+      fixed(all.standardError, 4)}: with 95 percent confidence, exact ${name} ${
+      canBe(all.boundsWithError)}.`,
+    plots: [{
+      at: value, atField: "value",
+      x: { min: x[0], max: x.at(-1), label: `sampled ${name} (drag the dotted line)` },
+      y: { min: 0, max: 1.02, label: `exact ${name}` },
+      area: [...outline.map(([u, low]) => [u, low]),
+        ...outline.map(([u, , high]) => [u, high]).reverse()],
+      lines: ["lowest", "highest"].map((name, i) =>
+        ({ style: i, name, points: outline.map((row) => [row[0], row[i + 1]]) })),
+    }],
+    tables: [[["exact metric", "lowest", "highest", "lowest, 95 %", "highest, 95 %"],
+      ...rows.map(([c, { bounds, boundsWithError }]) =>
+        [named(c), ...[...bounds, ...boundsWithError].map((v) => fixed(v))])]],
+  };
+};
+
+E.add("reviewer", {
+  controls: E.text("value", "value in the paper", 0.66)
+    + E.select("metric", "metric", Object.keys(CLASSES))
+    + E.number("k", "its cutoff k", 10, 1, 1000) + E.number("users", "users", 6040, 1, 1e9)
+    + E.sampling(100, 3706, 1e6) + E.twice,
+  tables: ["What exact metrics can be: chance aside, and with chance"],
+  presets: [
+    ["99 negatives, k = 10 (He et al. 2017)",
+      { metric: "HR@k", k: 10, n: 3706, m: 99, users: 6040 }],
+    ["100 negatives, Beauty (Kang and McAuley 2018)",
+      { metric: "HR@k", value: 0.4854, k: 10, n: 57289, m: 100, users: 10000 }],
+    ["999 negatives, target .635 (MLPerf 2018)",
+      { metric: "HR@k", value: 0.635, k: 10, n: 26744, m: 999, users: 138493 }],
+  ],
+  python: (form) => {
+    const [name] = CLASSES[form.metric], { n, m, users, replacement } = form;
+    const cutoff = form.metric.endsWith("k") ? form.k : "";
+    return `from sampled_metrics import ${name}, explain
+
+print(explain(
+    ${name}(${cutoff}), ${shareOf(form.value)}, n_items=${n}, n_samples=${m}, n_users=${users},
+    replacement=${replacement ? "True" : "False"},
+))
+`;
+  },
+  idle: ({ metric }) => (metric.endsWith("k") ? [] : ["k"]),
+  show,
+});
+})();

@@ -1,0 +1,61 @@
+// What each page does for itself. Loaded in the head, before anything is drawn.
+{
+  const page = document.documentElement;
+
+  // The theme asks the system only after the page is drawn.
+  if (page.dataset.theme === "auto") {
+    page.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  }
+
+  // Nothing moves under a reader's eyes: the text shows once its explorers are drawn and the
+  // formulas on the screen are set, but not later than after three seconds.
+  page.classList.add("arranging");
+  const show = () => page.classList.remove("arranging");
+  setTimeout(show, 3000);
+  const read = new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
+  const near = (element) => {
+    const {top, bottom} = element.getBoundingClientRect();
+    return bottom > -innerHeight && top < 2 * innerHeight;
+  };
+  if (window.MathJax) {
+    MathJax.startup = {
+      pageReady: async () => {
+        await read;
+        await MathJax.typesetPromise([...document.querySelectorAll(".math")].filter(near));
+        show();
+        await MathJax.startup.defaultPageReady(); // sets all the others
+        reach();
+      },
+    };
+  } else {
+    read.then(show);
+  }
+
+  // A toggle is named by what it shows.
+  read.then(() => {
+    for (const button of document.querySelectorAll(".toggle-button")) {
+      const title = button.closest(".admonition-title").textContent.trim();
+      button.setAttribute("aria-label", `Show the ${title[0].toLowerCase()}${title.slice(1)}`);
+    }
+  });
+
+  // What scrolls can be scrolled by keyboard.
+  const reach = () => {
+    for (const box of document.querySelectorAll(".bd-article :is(pre, .output, div.math)")) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    }
+  };
+  addEventListener("load", reach);
+  addEventListener("resize", reach);
+
+  // Paper is white: print the light theme, whatever the screen shows.
+  let onScreen;
+  addEventListener("beforeprint", () => {
+    show();
+    onScreen = page.dataset.theme;
+    page.dataset.theme = "light";
+  });
+  addEventListener("afterprint", () => {
+    page.dataset.theme = onScreen;
+  });
+}

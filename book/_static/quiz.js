@@ -1,0 +1,55 @@
+// The quizzes: the first answer that one opens is one's choice, and counts.
+(() => {
+"use strict";
+const questions = [...document.querySelectorAll("#quiz > section")]
+  .map((section) => [...section.querySelectorAll("details")])
+  .filter((answers) => answers.length);
+if (!questions.length) return;
+const isRight = (answer) => /^\s*Right:/.test(answer.querySelector(".sd-summary-content").textContent);
+const chosen = new Map();
+
+const status = document.createElement("p");
+status.setAttribute("role", "status");
+const again = document.createElement("button");
+again.type = "button";
+again.textContent = "Start again";
+
+function score() {
+  const right = [...chosen.values()].filter(isRight).length, left = questions.length - chosen.size;
+  status.textContent = chosen.size
+    ? `Right at the first choice: ${right} of ${chosen.size}. Questions left: ${left}.` : "";
+  again.hidden = !chosen.size;
+}
+
+questions.forEach((answers, number) => answers.forEach((answer) => {
+  const verdict = document.createElement("span");
+  verdict.className = "verdict";
+  answer.querySelector("summary").prepend(verdict);
+  answer.classList.add("choice");
+  answer.addEventListener("toggle", () => {
+    if (!answer.open) return;
+    const right = isRight(answer);
+    verdict.textContent = right ? "✓ Right" : "✗ Wrong";
+    answer.classList.add(right ? "right" : "wrong");
+    if (!chosen.has(number)) chosen.set(number, answer);
+    score();
+  });
+}));
+
+again.addEventListener("click", () => {
+  chosen.clear();
+  for (const answer of questions.flat()) {
+    answer.open = false;
+    answer.classList.remove("right", "wrong");
+    answer.querySelector(".verdict").textContent = "";
+  }
+  score();
+  questions[0][0].querySelector("summary").focus();
+});
+
+const box = document.createElement("div");
+box.className = "quiz-score";
+box.append(status, again);
+document.getElementById("quiz").append(box);
+score();
+})();

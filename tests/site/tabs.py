@@ -1,0 +1,79 @@
+"""Explorers in a browser: open one, type into it, read it."""
+
+from decimal import ROUND_HALF_UP, Decimal
+
+import numpy as np
+
+PAGES = {
+    "toy": "toy-example",
+    "flip": "index",
+    "weight": "sampled-rank",
+    "correction": "corrections",
+    "reviewer": "what-a-sample-tells",
+    "five-users": "five-users",
+    "elsewhere": "elsewhere",
+    "audit": "audit",
+    "plan": "plan-and-report",
+}
+
+
+def open_explorer(browser, site, name, address=None, **options):
+    """Open the page of an explorer; return it with the explorer and what goes wrong.
+
+    `address` is where to go instead of the explorer's page as it is.
+    """
+    tab = browser.new_page(reduced_motion="reduce", **options)
+    tab.wrong = wrong = []
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
+    address = address or f"{site}book/{PAGES[name]}.html"
+    tab.goto(address, wait_until="domcontentloaded")
+    tab.explorer = tab.locator(f'.explorer[data-explorer="{name}"]')
+    tab.explorer.locator("td").first.wait_for()
+    return tab
+
+
+def go_to(tab, name, kind="number"):
+    """Press Tab until the control of this name has the focus."""
+    here = "document.activeElement"
+    label = f"{here}.name || {here}.dataset.moves || {here}.textContent"
+    for _ in range(60):
+        if tab.evaluate(f"[{label}, {here}.type]") == [name, kind]:
+            return
+        tab.keyboard.press("Tab")
+    raise AssertionError(f"no {kind} {name} to be reached")
+
+
+def enter(tab, **values):
+    """Put text into fields, in the order in which one comes by them."""
+    for name, text in values.items():
+        go_to(tab, name, "text" if isinstance(text, str) else "number")
+        tab.keyboard.press("Control+A")
+        tab.keyboard.type(str(text)) if text != "" else tab.keyboard.press("Delete")
+
+
+def table(tab, i=0):
+    rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
+    return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
+
+
+def verdict(tab):
+    return tab.explorer.locator(".verdict").inner_text()
+
+
+def fixed(values, digits=3):
+    """Format numbers as the explorers do."""
+    unit = Decimal(1).scaleb(-digits)
+    texts = []
+    for v in np.ravel(values):
+        if np.isnan(v):
+            texts.append("NaN")
+            continue
+        text = str(Decimal(v + np.sign(v) * 1e-12).quantize(unit, ROUND_HALF_UP))
+        texts.append(text if float(text) else text.replace("-", ""))
+    return texts
+
+
+def settle(tab):
+    """Wait until the explorer has shown what was entered."""
+    tab.evaluate("() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")

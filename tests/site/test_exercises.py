@@ -1,0 +1,334 @@
+"""Exercises and quizzes answered in the page: by Python's rules, by keyboard, on any screen."""
+
+import hashlib
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sampled_metrics.book import Answer
+
+BOOK = Path(__file__).parents[2] / "book"
+SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md"))}
+EXERCISES = {
+    page: re.findall(r"^```\{exercise-start\}\n:label: (.*)$", text, re.M)
+    for page, text in SOURCES.items()
+    if "{exercise-start}" in text
+}
+PARTS = [page for page in SOURCES if page.startswith("part-")]
+QUIZZES = [page for page in SOURCES if page.startswith("quiz-")]
+
+
+@pytest.fixture
+def visit(browser, site):
+    """Open pages, all in one browser's profile; nothing may go wrong on them."""
+    contexts, wrong = [], []
+
+    def visit(page, width=1280, **options):
+        if not contexts or options:
+            contexts.append(browser.new_context(reduced_motion="reduce", **options))
+        tab = contexts[-1].new_page()
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.on("pageerror", lambda error: wrong.append(str(error)))
+        tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
+        tab.goto(f"{site}book/{page}.html", wait_until="domcontentloaded")
+        return tab
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+# --- the rules
+
+ODD = (
+    """
+1.23e-2|1.23e-02|1.23E-02|0.0123|.0123|-0|-0.0|0|0e5|inf|-INF|+inf|∞|-∞|nan|NaN|−1.5|- 1.5|1,234
+1,234,567|12,34|1 234|1_000|1,2345|0,123|1/2|1 / 3|-1/3|1/0|0/0|inf/inf|1/-0|50%|50 %|50  %| 50 %
+%|5%%|1/2%|true|TRUE|false|1|1.0|1e0|0.0|2|ABC| a  b |1.125|1.135|1.145|-1.125|0.5625|9.995|999.5
+9995|999.4|999.6|1e-12|9.9e-13|-9.9e-13|100|99.95|1e22|1e23|123456789012345678901234|1e309|-1e309
+9007199254740993|1e-400|5.|.|e5|1e|½|1.2.3|--1|+5|0x10|0.1234,567|NDCG@10|Ä|2\u2009000|1e+05|1.005
+2.675|1.115|9.99|10.0|1.00e1|9.90|0.999|1.001|1000|1001|999|1010|0.0999499999|304|304.0|||\u00a0
+""".strip("\n")
+    .replace("\n", "|")
+    .split("|")
+)
+NUMBERS = st.one_of(
+    st.floats(1e-14, 1e20).map(repr),
+    st.floats(-1e6, 1e6).map("{:.4g}".format),
+    st.integers(-(10**9), 10**9).map("{:,}".format),
+    st.builds("{}/{}".format, st.integers(-2000, 2000), st.sampled_from([1, 2, 3, 8, 64, 1000])),
+    st.builds("{:.3e}{}".format, st.floats(-1e3, 1e3), st.sampled_from(["", "%", " %"])),
+    st.text("0123456789.,_ eE+-/%inf\N{MINUS SIGN}", max_size=8),
+)
+
+
+@pytest.fixture(scope="module")
+def javascript(browser, site):
+    """Say in the page what is right of each of (digests, labels, percent, entries)."""
+    tab = browser.new_page()
+    tab.goto(f"{site}book/elsewhere.html", wait_until="load")
+    yield lambda cases: tab.evaluate(
+        """cases => cases.map(([digests, labels, percent, entries]) =>
+            answers.told(labels, answers.judge({ digests, percent }, entries)))""",
+        cases,
+    )
+    tab.close()
+
+
+def python(digests, labels, percent, entries):
+    said = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("builtins.print", said.append)
+        Answer(" ".join(digests), ", ".join(labels), percent=percent)(entries)
+    return said[0]
+
+
+def case(rights, entries, percent=False):
+    digests = Answer.digests(rights).split()
+    return digests, [f"label {i}" for i in range(len(digests))], percent, entries
+
+
+def test_odd_answers_are_judged_as_in_python(javascript):
+    """Every odd text is the answer, and every one is tried."""
+    rights = [text for text in ODD if text.strip()]
+    cases = [
+        case(rights, [text] * len(rights), percent) for text in ODD for percent in (False, True)
+    ]
+    assert javascript(cases) == [python(*one) for one in cases]
+    assert any("Right" in python(*one) for one in cases)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, st.booleans()), min_size=20, max_size=40))
+def test_answers_are_judged_as_in_python(javascript, drawn):
+    cases = [
+        case([right, right, right], [right, other, f" {right} "], percent)
+        for right, other, percent in drawn
+    ]
+    assert javascript(cases) == [python(*one) for one in cases]
+
+
+@given(st.floats(1e-9, 1e9), st.lists(st.floats(-0.02, 0.02), min_size=20, max_size=20))
+def test_rounding_is_that_of_python(javascript, right, offs):
+    cases = [case([right], [repr(right * (1 + off))]) for off in offs]
+    assert javascript(cases) == [python(*one) for one in cases]
+
+
+def test_the_digest_is_that_of_python(browser, site):
+    texts = ["", "abc", "é∞", *("x" * n for n in range(50, 140))]
+    tab = browser.new_page()
+    tab.goto(f"{site}book/elsewhere.html", wait_until="load")
+    found = tab.evaluate("texts => texts.map(answers.sha256)", texts)
+    tab.close()
+    assert found == [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+
+
+# --- the exercises
+
+# In each part, on a page: an exercise with right answers, and for one of them a wrong one
+ANSWERS = {
+    "top-heavy": {
+        "ex-equal-auc": ["199", ".01", "0.5025"],
+        "ex-half-value": ["4", "16", "1,024", "3", "5", "11"],
+        "ex-judge-auc": ["True"],
+    },
+    "corrections": {
+        "ex-recall-scaled": ["1", "1", "2"],
+        "ex-corrections-judge": ["True", "True", "False", "0.00655"],
+    },
+    "toy-example": {"ex-toy-judge": ["True", "False", "True"]},
+    "evaluate-your-own": {"ex-own-referee": [" recall@10 "]},
+    "outgrows-the-laptop": {"ex-top-thousand": ["False"]},
+    "elsewhere": {
+        "ex-elsewhere-limit": ["54542/100.1", "27,270"],
+        "ex-elsewhere-reach": ["10.99 %"],
+        "ex-elsewhere-judge": ["False"],
+    },
+    "movielens": {"ex-movielens-judge": ["True", "False", "False"]},
+    "how-you-sample": {"ex-published-value": ["DCAB", ".316"]},
+    "recommenders": {"ex-free-scores": ["2/3", "0", ".2", "-0"]},
+    "learned-priors": {"ex-learned-three-items": ["0.4", "70 %"]},
+    "several-relevant": {"ex-several-judge": ["1.673", "False"]},
+    "when-harmless": {"ex-middle": ["0", "1/6", "First", "both"]},
+}
+
+
+def box(tab, exercise):
+    return tab.locator(f"#{exercise} .answer-box")
+
+
+def enter(fields, text):
+    """Fill a field or choose from a list."""
+    if fields.evaluate("e => e.tagName") == "SELECT":
+        fields.select_option(text)
+    else:
+        fields.fill(text)
+
+
+def test_every_exercise_has_its_box_and_two_hints(html):
+    for page, names in EXERCISES.items():
+        soup = BeautifulSoup((html / f"book/{page}.html").read_text("utf-8"), "html.parser")
+        for name in names:
+            assert len(soup.select(f"#{name} .answer-box[data-exercise={name}]")) == 1, name
+            titles = [s.get_text(strip=True) for s in soup.select(f"#{name} details > summary")]
+            assert titles == ["Hint", "Second hint"], name
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("page", ANSWERS)
+def test_right_and_wrong_answers(visit, page, width):
+    tab = visit(page, width)
+    for exercise, texts in ANSWERS[page].items():
+        place = box(tab, exercise)
+        fields, status = place.locator("input, select"), place.get_by_role("status")
+        assert fields.count() == len(texts)
+        assert tab.locator(f"#{exercise} .cell_output").is_hidden(), "it says: No answer yet."
+        for field, text in zip(fields.all(), texts, strict=True):
+            enter(field, text)
+        place.get_by_role("button", name="Check").click()
+        assert status.inner_text() == "Right."
+        assert place.locator(".verdict").all_inner_texts() == ["✓ right"] * len(texts)
+        wrong = {"True": "False", "False": "True"}.get(texts[0], "7.77")
+        enter(fields.first, wrong)
+        assert place.locator(".verdict").first.inner_text() == ""
+        place.get_by_role("button", name="Check").click()
+        assert status.inner_text().startswith("Not yet.")
+        verdicts = place.locator(".verdict").all_inner_texts()
+        assert verdicts == ["✗ not yet", *["✓ right"] * (len(texts) - 1)]
+        if len(texts) > 1:
+            enter(fields.first, "")
+            place.get_by_role("button", name="Check").click()
+            assert "Still open:" in status.inner_text()
+        form = place.locator("form").bounding_box()
+        assert form["x"] >= 0
+        assert form["x"] + form["width"] <= width
+
+
+def test_the_keyboard_is_enough(visit):
+    tab = visit("elsewhere")
+    place = box(tab, "ex-elsewhere-limit")
+    place.get_by_label("rank").focus()
+    tab.keyboard.type("545")
+    tab.keyboard.press("Tab")
+    tab.keyboard.type("27270")
+    tab.keyboard.press("Enter")
+    assert place.get_by_role("status").inner_text() == "Right."
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Check"
+
+
+def test_answers_are_kept_and_counted_and_forgotten(visit):
+    tab = visit("elsewhere")
+    box(tab, "ex-elsewhere-judge").locator("select").select_option("False")
+    box(tab, "ex-elsewhere-judge").get_by_role("button").click()
+    box(tab, "ex-elsewhere-limit").get_by_label("rank").fill("545")
+    box(tab, "ex-elsewhere-limit").get_by_role("button").click()
+    tab.reload(wait_until="domcontentloaded")
+    assert box(tab, "ex-elsewhere-judge").get_by_role("status").inner_text() == "Right."
+    assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == "545"
+    part = visit("part-wild")
+    assert "solved 1 of" in part.get_by_role("status").inner_text()
+    assert part.locator(".exercise-list").inner_text().count("✓ solved") == 1
+    part.get_by_role("button", name="Forget").click()
+    assert "solved 0 of" in part.get_by_role("status").inner_text()
+    assert part.get_by_role("button", name="Forget").count() == 0
+    tab.reload(wait_until="domcontentloaded")
+    assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == ""
+
+
+def test_a_browser_that_keeps_nothing_checks_all_the_same(visit):
+    tab = visit("elsewhere")
+    tab.add_init_script("""for (const name of ["getItem", "setItem"]) {
+        const real = Storage.prototype[name];
+        Storage.prototype[name] = function (key, ...more) {
+            if (key.includes("answers")) throw new Error("denied");
+            return real.call(this, key, ...more);
+        };
+    }""")
+    tab.reload(wait_until="domcontentloaded")
+    box(tab, "ex-elsewhere-judge").locator("select").select_option("True")
+    box(tab, "ex-elsewhere-judge").get_by_role("button").click()
+    assert box(tab, "ex-elsewhere-judge").get_by_role("status").inner_text() == "Not yet."
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_lists_its_exercises(html, part):
+    text = SOURCES[part].partition("reading = {")[2].partition("}")[0]
+    chapters = re.findall(r'"([\w-]+)":', text)
+    soup = BeautifulSoup((html / f"book/{part}.html").read_text("utf-8"), "html.parser")
+    links = [link["href"] for link in soup.select(".exercise-list a")]
+    assert links == [f"{page}.html#{name}" for page in chapters for name in EXERCISES[page]]
+
+
+def test_without_javascript_the_page_is_as_it_was(visit):
+    tab = visit("elsewhere", java_script_enabled=False)
+    assert tab.locator("form:visible").count() == 0
+    assert tab.locator("#ex-elsewhere-limit .cell_output").inner_text().strip() == "No answer yet."
+    assert tab.locator("#ex-elsewhere-limit details").first.get_attribute("open") is None
+
+
+# --- the quizzes
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("page", QUIZZES)
+def test_a_quiz_answers_and_counts(visit, page, width):
+    tab = visit(page, width)
+    questions = tab.locator("#quiz > section").all()
+    right = 0
+    for number, question in enumerate(questions, 1):
+        choices = question.locator("details").all()
+        is_right = ["Right:" in choice.locator(".sd-card-text").first.text_content()
+                    for choice in choices]  # fmt: skip
+        order = [is_right.index(number % 2 == 0), is_right.index(number % 2 == 1)]
+        for choice in order:
+            choices[choice].locator("summary").click()
+            verdict = choices[choice].locator(".verdict")
+            verdict.get_by_text("✓ Right" if is_right[choice] else "✗ Wrong").wait_for()
+            assert choices[choice].locator(".sd-summary-content").is_visible()
+        right += is_right[order[0]]
+        says = f"Right at the first choice: {right} of {number}."
+        tab.get_by_role("status").get_by_text(says).wait_for()
+    tab.get_by_text("Questions left: 0.").wait_for()
+    tab.get_by_role("button", name="Start again").click()
+    assert tab.get_by_role("status").inner_text() == ""
+    assert tab.locator("#quiz details[open]").count() == 0
+    assert "".join(tab.locator("#quiz .verdict").all_inner_texts()) == ""
+
+
+def test_a_quiz_needs_no_mouse(visit):
+    tab = visit("quiz-metrics")
+    tab.locator("#quiz summary").first.focus()
+    tab.keyboard.press("Enter")
+    tab.locator("#quiz summary").first.locator(".verdict").get_by_text("Wrong").wait_for()
+    tab.get_by_text("0 of 1").wait_for()
+
+
+# --- for everybody
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize("page", ["elsewhere", "quiz-metrics", "part-wild"])
+def test_axe_finds_nothing_in_what_was_answered(visit, page, width, scheme):
+    tab = visit(page, width, color_scheme=scheme)
+    if page == "elsewhere":
+        box(tab, "ex-elsewhere-limit").get_by_label("rank").fill("545")
+        box(tab, "ex-elsewhere-limit").get_by_label("samples").fill("5")
+        box(tab, "ex-elsewhere-limit").get_by_role("button").click()
+    if page.startswith("quiz"):
+        for summary in tab.locator("#quiz section:first-of-type summary").all():
+            summary.click()
+        tab.get_by_text("0 of 1").wait_for()
+    tab.locator(f"html[data-theme={scheme}]").wait_for()
+    tab.evaluate((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    where = [[".answer-box"], [".exercise-list"], ["#quiz"]]
+    there = [one for one in where if tab.locator(one[0]).count()]
+    run = "include => axe.run({include}, {resultTypes: ['violations']})"
+    found = tab.evaluate(run, there)["violations"]
+    assert [(rule["id"], node["html"]) for rule in found for node in rule["nodes"]] == []
