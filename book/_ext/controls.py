@@ -10,11 +10,12 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 DOWNLOADS = {".ipynb": "Notebook", ".md": "Source", ".pdf": "Print to PDF"}
 
-WRONG = {  # roles that contradict each other, and ids that all exercises share
+WRONG = {  # roles that contradict each other, and ids that all exercises or proofs share
     '<div role="list" class="citation-list">': '<div class="citation-list">',
     ' role="doc-biblioentry"': "",
     ' id="exercise-content"': "",
     ' id="solution-content"': "",
+    ' id="proof-content"': "",
 }
 
 
