@@ -210,6 +210,12 @@ def test_what_is_printed_as_1_need_not_be_1():
     assert explain(Recall(10), 1, **paper, decimals=400).bounds == (1, 1)
 
 
+def test_an_interval_without_width_in_three_digits_is_one_number():
+    text = str(explain(Recall(101), 1, n_items=1000, n_samples=100, n_users=10**6))
+    assert "its mean is 1.000, and" in text
+    assert "from 1.000 to 1.000" not in text
+
+
 def test_bounds_of_another_metric():
     protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100, "decimals": EXACTLY}
     found = explain(Recall(10), 0.66, **protocol, exact_metric=NDCG(10))

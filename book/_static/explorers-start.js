@@ -15,8 +15,8 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
     class="link">Copy link</button></div></form></div><div class="rest">${
   kind.tables.map((caption) => `<div class="scrolls" role="region" aria-label="${caption}">
     <table><caption>${caption}</caption><tbody></tbody></table></div>`).join("")}${
-  kind.python ? `<details><summary>As Python</summary><button type="button" class="code">Copy as
-    Python</button><pre tabindex="0"></pre></details>` : ""}</div>`;
+  kind.python ? `<details><summary>As Python</summary><button type="button"
+    class="code">Copy as Python</button><pre tabindex="0"></pre></details>` : ""}</div>`;
 
 const fillIn = (table, [head, ...rows]) => {
   table.tBodies[0].innerHTML = `<tr>${head.map((c) => `<th scope="col">${c}`).join("")}</tr>${
@@ -44,7 +44,9 @@ const changed = (fields) => fields.filter((f) => (f.type === "checkbox"
     : f.value !== f.defaultValue));
 const setTo = (field, text) => {
   if (field.type === "checkbox") field.checked = `${text}` === "true";
-  else field.value = text;
+  else if (!field.options || [...field.options].some(({ value }) => value === `${text}`)) {
+    field.value = text; // and not what a list does not offer
+  }
 };
 const addressOf = (figure, fields) => {
   const url = new URL(location.href);

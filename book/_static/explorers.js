@@ -16,17 +16,22 @@ const upTo = (n, ...more) => unique([1, 10, 100, 1e3, 1e4, 1e5, n, ...more]).fil
 
 // --- controls
 
+const slider = (name, label, stops, value) => `<input type="range" min="0" max="${
+  stops.length - 1}" value="${stops.indexOf(value)}" data-moves="${name}" data-stops="${stops}"
+  aria-label="${label}, slider">`;
 // A number; where there is a `count`, also a slider with so many stops on a logarithmic scale.
 const number = (name, label, value, min, max, count) => {
   const round = max > 1 ? Math.round : (v) => +v.toPrecision(3);
   const stops = count ? unique([...spaced(min, max, count, round), value]) : [];
-  const slider = count ? `<input type="range" min="0" max="${stops.length - 1}"
-    value="${stops.indexOf(value)}" data-moves="${name}" data-stops="${stops}"
-    aria-label="${label}, slider">` : "";
-  return `<div${slider && ' class="slid"'}><label>${label} <input type="number" name="${name}"
+  return `<div${count ? ' class="slid"' : ""}><label>${label} <input type="number" name="${name}"
     value="${value}" min="${min}" max="${max}" step="${max > 1 ? 1 : "any"}"></label>
-    ${slider}</div>`;
+    ${count ? slider(name, label, stops, value) : ""}</div>`;
 };
+// One of some numbers, with a slider.
+const steps = (name, label, stops, value) => `<div class="slid"><label>${label} <select
+  name="${name}">${stops.map((stop) => `<option value="${stop}"${
+  stop === value ? " selected" : ""}>${whole(stop)}`).join("")}</select></label>
+  ${slider(name, label, stops, value)}</div>`;
 // One of some options: texts, or pairs of a value and its text.
 const option = (one) =>
   (Array.isArray(one) ? `<option value="${one[0]}">${one[1]}` : `<option>${one}`);
@@ -73,6 +78,7 @@ const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
   add, check, checkDraw, chosen, code, drawCode, drawn, fixed, idleCutoff, kinds, metricAndCutoff,
-  metricCode, number, refuse, sampling, select, spaced, text, toRank, twice, unique, upTo, whole,
+  metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice, unique, upTo,
+  whole,
 };
 })();

@@ -400,7 +400,8 @@ def _shown(value: float) -> str:
 
 
 def _span(bounds: Bounds) -> str:
-    return f"from {_shown(bounds.low)} to {_shown(bounds.high)}"
+    low, high = map(_shown, bounds)
+    return low if low == high else f"from {low} to {high}"
 
 
 def _can_be(bounds: Bounds) -> str:

@@ -52,6 +52,14 @@ def enter(tab, **values):
         tab.keyboard.type(str(text)) if text != "" else tab.keyboard.press("Delete")
 
 
+def change(control, value):
+    """Set a field or a list of choices."""
+    if control.evaluate("e => e.type") == "select-one":
+        control.select_option(str(value))
+    else:
+        control.fill(str(value))
+
+
 def table(tab, i=0):
     rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
     return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)

@@ -22,7 +22,7 @@ from sampled_metrics import (
     explain,
     ranks_from_recommendations,
 )
-from tabs import PAGES, enter, fixed, go_to, open_explorer, settle, table, verdict
+from tabs import PAGES, change, enter, fixed, go_to, open_explorer, settle, table, verdict
 
 # --- the arithmetic, number by number
 
@@ -374,6 +374,14 @@ def test_five_users_by_keyboard(start):
 # --- for everybody
 
 
+OTHERWISE = {
+    "five-users": ("labels0", "2"),
+    "elsewhere": ("m", "20"),
+    "audit": ("c", "3"),
+    "plan": ("users", "50"),
+}
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_text_alternatives_say_what_is_shown(visit, name):
     tab = visit(name)
@@ -384,10 +392,10 @@ def test_text_alternatives_say_what_is_shown(visit, name):
     assert drawings.count() == figure.locator("svg").count() > 0
     labels = "all => all.map(e => e.getAttribute('aria-label'))"
     before, sentence = drawings.evaluate_all(labels), figure.locator("[aria-live]").inner_text()
-    field, value = ("labels0", "2") if name == "five-users" else ("m", "7")
+    field, value = OTHERWISE.get(name, ("m", "7"))
     if name == "toy":
         figure.locator("[name=A0]").fill("1")
-    figure.locator(f"[name={field}]").fill(value)
+    change(figure.locator(f"[name={field}]"), value)
     if name == "reviewer":
         figure.locator("[name=k]").fill("1")
     settle(tab)

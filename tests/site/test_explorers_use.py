@@ -173,7 +173,7 @@ def test_values_are_read_out_by_pointer_and_keyboard(visit, name):
         pointed = readout.inner_text()
         assert pointed != hint
         assert drawing.locator(".cross").count() == 1
-        names = drawing.locator("text.name").all_inner_texts()
+        names = drawing.locator("text.name").all_text_contents()
         assert all(line in pointed for line in names)
         assert drawing.locator(".dot").count() == max(len(names), 1)
         tab.mouse.move(1, 1)
@@ -222,12 +222,12 @@ def test_lines_move_where_readers_want_movement(browser, site):
         assert (0 < line.evaluate(duration) <= 0.3) == moves
         # a step changes the line that is there, on the scale that is there
         line.evaluate("e => { window.kept = e; }")
-        before = [t.inner_text() for t in tab.locator(".explorer svg").first.locator("text").all()]
+        words = tab.locator(".explorer svg").first.locator("text")
+        before = words.all_text_contents()
         tab.locator(".explorer [name=m]").fill("90")
         settle(tab)
         assert line.evaluate("e => e === window.kept")
-        after = [t.inner_text() for t in tab.locator(".explorer svg").first.locator("text").all()]
-        assert after == before
+        assert words.all_text_contents() == before
         tab.close()
 
 
@@ -290,7 +290,7 @@ def test_link_and_python_can_be_copied(visit):
     tab.explorer.get_by_role("button", name="Copied").wait_for()
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert copied.endswith("book/toy-example.html?m=20#explorer-toy")
-    tab.explorer.get_by_text("As Python").click()
+    tab.explorer.locator("summary").click()
     tab.explorer.get_by_role("button", name="Copy as Python").click()
     tab.wait_for_function("navigator.clipboard.readText().then(t => t.startsWith('import'))")
     copied = tab.evaluate("navigator.clipboard.readText()")
@@ -351,3 +351,29 @@ def test_python_of_the_five_users_prints_the_same_numbers(visit):
     settle(tab)
     rows = [row[2:] for row in table(tab)[1:-1]]  # the package has no hit rate of its own
     assert [[w.replace("nan", "NaN") for w in line[-8:]] for line in printed(tab)] == rows
+
+
+def test_all_explorers_work_on_one_page(visit, site):
+    tab = visit("toy", address=f"{site}book/explorers.html")
+    for name in PAGES:
+        explorer = tab.locator(f"#explorer-{name}")
+        assert explorer.locator(".verdict").inner_text()
+        assert explorer.locator("figcaption a").count() >= 1
+    ids = tab.locator("[id]").evaluate_all("all => all.map(e => e.id)")
+    assert len(set(ids)) == len(ids)
+    # what is entered in one changes no other
+    before = tab.locator(".explorer table").all_inner_texts()
+    tab.explorer.locator("[name=m]").fill("20")
+    settle(tab)
+    after = tab.locator(".explorer table").all_inner_texts()
+    assert [one == two for one, two in zip(before, after, strict=True)].count(False) == 1
+    tab.wait_for_url("**/explorers.html?m=20#explorer-toy")
+
+
+def test_search_finds_the_explorers(browser, site):
+    for word in ("explorer", "calculator"):
+        tab = browser.new_page()
+        tab.goto(f"{site}search.html?q={word}", wait_until="domcontentloaded")
+        found = tab.locator("#search-results a[href*='book/explorers.html']").first
+        found.wait_for(timeout=15_000)
+        tab.close()

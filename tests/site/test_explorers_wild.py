@@ -19,7 +19,7 @@ from sampled_metrics import (
     compare,
     explain,
 )
-from tabs import fixed, settle, table
+from tabs import change, fixed, settle, table, verdict
 
 DATA = Path(__file__).parents[2] / "book" / "data"
 LABELS = {"zrow": "Z row", "autoencoder": "EASE", "y": "Y", "z": "Z"}
@@ -29,9 +29,7 @@ LABELS |= {f"x{size}": f"X {size}" for size in (8, 16, 32, 64)}
 def choose(tab, **values):
     """Set controls by name."""
     for name, value in values.items():
-        field = tab.explorer.locator(f"[name={name}]")
-        kind = field.evaluate("e => e.type")
-        field.select_option(str(value)) if kind == "select-one" else field.fill(str(value))
+        change(tab.explorer.locator(f"[name={name}]"), value)
     settle(tab)
 
 
@@ -92,8 +90,7 @@ def test_wrong_pairs_are_those_of_the_chapter(visit, html):
         choose(tab, data=row.data, metric=row.metric, m=row.n_samples)
         text = f"{row.wrong} of the {row.told_apart} pairs that exact {row.metric} tells apart"
         assert text in said(tab)
-        verdict = tab.explorer.locator(".verdict").inner_text()
-        assert (verdict == "Order holds") == (row.wrong == 0)
+        assert (verdict(tab) == "Order holds") == (row.wrong == 0)
 
 
 def printed(tab, monkeypatch, capsys):
@@ -110,6 +107,15 @@ def test_order_as_python(visit, monkeypatch, capsys):
     for who, exact, sampled, _ in table(tab)[1:]:
         name = {label: x for x, label in LABELS.items()}.get(who, who)
         assert who == "random" or f"{name}: exact {exact}%, sampled {sampled}%\n" in lines
+
+
+def test_an_address_with_a_size_that_is_not_there_shows_the_usual_one(visit, site):
+    usual = table(visit("elsewhere"))
+    for query in ("m=137", "data=moon", "metric=MAP"):
+        address = f"{site}book/elsewhere.html?{query}#explorer-elsewhere"
+        assert table(visit("elsewhere", address=address)) == usual
+    address = f"{site}book/elsewhere.html?m=1000#explorer-elsewhere"
+    assert "among 1,000" in said(visit("elsewhere", address=address))
 
 
 # --- the audit
@@ -187,10 +193,8 @@ def test_what_the_audit_shows(visit, which, cutoff):
     low, high = fixed(found.bounds)
     assert f"exact {name} can be anything from {low} to {high}." in said(tab)
     assert f"resembles the top {found.cutoff:,.0f} of all." in said(tab)
-    verdict = {(True, False): "Upper bound", (False, True): "Lower bound"}
-    assert tab.explorer.locator(".verdict").inner_text() == verdict.get(
-        (low == "0.000", high == "1.000"), "Two bounds"
-    )
+    words = {(True, False): "Upper bound", (False, True): "Lower bound"}
+    assert verdict(tab) == words.get((low == "0.000", high == "1.000"), "Two bounds")
     if isinstance(row.exact_value, str):
         assert f"was printed, too: {row.exact_value}." in said(tab)
 
@@ -206,7 +210,7 @@ def test_audit_as_python(visit, monkeypatch, capsys):
 def test_popular_draws_have_no_bound(visit):
     tab = visit("audit")
     choose(tab, id="bert4rec-1m-recall-pop")
-    assert tab.explorer.locator(".verdict").inner_text() == "No bound"
+    assert verdict(tab) == "No bound"
     assert "can be" not in said(tab)
     assert len(table(tab)) == 1
 
@@ -265,16 +269,15 @@ def test_what_the_plan_shows(visit, pair, name, metric, users):
             "never" if np.isinf(needed) else f"{needed:,}",
         ]
     assert f"with probability {fixed(found.right_order())[0]}." in said(tab)
-    verdict = "Never enough" if np.isinf(needed) else "Too few"
-    assert tab.explorer.locator(".verdict").inner_text() == verdict
+    assert verdict(tab) == ("Never enough" if np.isinf(needed) else "Too few")
 
 
 def test_verdicts_of_the_plan(visit):
     tab = visit("plan")
     needed = compare(recommender("x"), recommender("y"), Recall(10)).users_needed()
-    for users, verdict in ((needed - 1, "Too few"), (needed, "Enough users")):
+    for users, words in ((needed - 1, "Too few"), (needed, "Enough users")):
         choose(tab, kind="exact", users=users)
-        assert tab.explorer.locator(".verdict").inner_text() == verdict
+        assert verdict(tab) == words
         assert f"95 percent takes {needed:,} users" in said(tab)
     assert tab.explorer.locator("[name=m]").is_disabled()  # nothing is drawn
 
@@ -286,3 +289,16 @@ def test_plan_as_python(visit, monkeypatch, capsys, kind, row):
     *_, right, power, needed = table(tab)[row]
     lines = printed(tab, monkeypatch, capsys)
     assert lines == f"right order {right}, power {power}\nusers for 95 percent: {needed}\n"
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "audit", "plan"])
+def test_each_example_is_a_state_of_its_own(visit, name):
+    tab = visit(name)
+    presets = tab.explorer.locator(".presets")
+    states = set()
+    for label in presets.locator("option").all_text_contents()[1:]:
+        presets.select_option(label)
+        settle(tab)
+        assert tab.explorer.locator("[aria-invalid]").count() == 0
+        states.add(said(tab))
+    assert len(states) == presets.locator("option").count() - 1 > 2

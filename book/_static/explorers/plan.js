@@ -26,47 +26,40 @@ const comparison = (row, users) => {
 };
 Object.assign(M, { comparison, normalCdf });
 
-const KINDS = { exact: "exact", corrected: "corrected, γ = 0.1", uncorrected: "uncorrected" };
+const KINDS = ["exact", "corrected", "uncorrected"];
 const CLASSES = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", AP: "AveragePrecision()",
   AUC: "AUC()" };
 const points = (value) => fixed(100 * value, 2);
-const users = (n) => (n < Infinity ? whole(n) : "never");
 const grid = E.spaced(10, 1e5, 81);
 
 const show = (form, all) => {
-  const { pair, metric, m, kind } = form, [first, second] = pair.split("");
-  const [planned, ...others] = [kind, ...Object.keys(KINDS).filter((other) => other !== kind)].map(
-    (estimator) => ({ estimator, row: all.find((row) => row.first === first
-      && row.second === second && row.metric === metric && row.estimator === estimator
-      && row.n_samples === (estimator === "exact" ? "" : m)) }));
-  const found = comparison(planned.row, form.users), { rightOrder, usersNeeded } = found;
-  const among = (estimator) => (estimator === "exact" ? "" : ` among ${m} items`);
-  const three = Object.keys(KINDS).map((name) =>
-    [planned, ...others].find(({ estimator }) => estimator === name));
+  const { pair, metric, m, kind } = form, [first, second] = pair;
+  const three = KINDS.map((estimator) => all.find((row) => row.first === first
+    && row.second === second && row.metric === metric && row.estimator === estimator
+    && row.n_samples === (estimator === "exact" ? "" : m)));
+  const style = KINDS.indexOf(kind), found = three.map((row) => comparison(row, form.users));
+  const { rightOrder, usersNeeded } = found[style];
   return {
     verdict: usersNeeded === Infinity ? "Never enough"
       : form.users < usersNeeded ? "Too few" : "Enough users",
-    sentence: `With ${whole(form.users)} users, an evaluation${
-      kind === "exact" ? " of all items" : `${among(kind)}, ${kind},`} puts ${first} and ${
+    sentence: `With ${whole(form.users)} users, ${kind === "corrected" ? "a" : "an"} ${
+      kind} evaluation${kind === "exact" ? "" : ` among ${m} items`} puts ${first} and ${
       second} in the order of their exact ${metric} with probability ${fixed(rightOrder)}. ${
       usersNeeded < Infinity ? `A probability of 95 percent takes ${whole(usersNeeded)} users.`
         : "On average it reports the wrong order, so more users only make it surer of that."}`,
     plots: [{
       at: form.users, atField: "users",
-      x: { min: 10, max: 1e5, log: true, label: "users (drag the dotted line)" },
+      x: { min: 10, max: 1e5, log: true, name: "users", label: "users (drag the dotted line)" },
       y: { min: 0, max: 1, label: "probability of the right order" },
-      lines: three.map(({ estimator, row }, style) => ({ style, name: estimator,
+      lines: three.map((row, i) => ({ style: i, name: KINDS[i],
         points: grid.map((n) => [n, comparison(row, n).rightOrder]) })),
-      marks: [{ style: Object.keys(KINDS).indexOf(kind), x: form.users, y: rightOrder,
-        name: kind, field: "users" }],
+      marks: [{ style, x: form.users, y: rightOrder, field: "users" }],
     }],
     tables: [[["evaluation", "difference", "standard error", "right order", "power",
       "users for 95 %"],
-      ...three.map(({ estimator, row }) => {
-        const { error, rightOrder: right, power, usersNeeded: n } = comparison(row, form.users);
-        return [estimator, points(row.difference), points(error), fixed(right), fixed(power),
-          users(n)];
-      })]],
+      ...found.map(({ error, rightOrder: right, power, usersNeeded: n }, i) => [KINDS[i],
+        points(three[i].difference), points(error), fixed(right), fixed(power),
+        n < Infinity ? whole(n) : "never"])]],
   };
 };
 
@@ -95,9 +88,9 @@ E.add("plan", {
   controls: (all) => E.select("pair", "recommenders",
     [["XY", "X and Y"], ["XZ", "X and Z"], ["YZ", "Y and Z"]])
     + E.select("metric", "metric", Object.keys(CLASSES))
-    + E.select("kind", "evaluation", ["corrected", "uncorrected", "exact"].map((kind) =>
-      [kind, KINDS[kind]]))
-    + E.steps("m", "m, sampled items", E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
+    + E.select("kind", "evaluation", ["corrected", "uncorrected", "exact"])
+    + E.steps("m", "m, sampled items",
+      E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
     + E.number("users", "users", 6040, 10, 1e5, 81),
   idle: ({ kind }) => (kind === "exact" ? ["m"] : []),
   tables: ["With so many users; difference and standard error in points"],
