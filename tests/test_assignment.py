@@ -47,11 +47,11 @@ WRONG = {  # what is changed in the solution, into what, and the points that thi
     "zero without relevant items": ([("append(np.nan)", "append(0.0)")], {"2": 1}),
     "ndcg is missing": ([("def ndcg", "def dcg")], {"2": 5}),
     "one item too few drawn": (
-        [("    above = np.arange", "    m = m - 1\n    above = np.arange")],
+        [("    above = range", "    m = m - 1\n    above = range")],
         {"3": 15},
     ),
     "a task left out": (
-        [("    above = np.arange", "    raise NotImplementedError\n    above = np.arange")],
+        [("    above = range", "    raise NotImplementedError\n    above = range")],
         {"3": 15},
     ),
     "always with replacement": ([("    if replacement:", "    if True:")], {"3": 4 + 2 + 3}),

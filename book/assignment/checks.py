@@ -414,16 +414,19 @@ def check_bias_and_std_of_a_constant(submission):
 RIGHT_FUNCTIONS = {
     3: """
 def sampled_rank_pmf(r, n, m, replacement=True):
-    import numpy, scipy.stats
-    above = numpy.arange(m + 1)
+    import math, numpy
     if replacement:
-        return scipy.stats.binom.pmf(above, m, (r - 1) / (n - 1))
-    return scipy.stats.hypergeom.pmf(above, n - 1, r - 1, m)
+        draws = [math.comb(m, a) * (r - 1) ** a * (n - r) ** (m - a) for a in range(m + 1)]
+    else:
+        draws = [math.comb(r - 1, a) * math.comb(n - r, m - a) for a in range(m + 1)]
+    total = sum(draws)
+    return numpy.array([number / total for number in draws])
 """,
     4: """
 def expected_sampled_recall(r, n, m, k):
-    import scipy.stats
-    return scipy.stats.binom.cdf(min(k, m + 1) - 1, m, (r - 1) / (n - 1))
+    import math
+    draws = [math.comb(m, a) * (r - 1) ** a * (n - r) ** (m - a) for a in range(m + 1)]
+    return sum(draws[:k]) / sum(draws)
 """,
 }
 """What takes the place of a task's functions where a later task is graded again."""

@@ -26,12 +26,15 @@ def average_precision(ranks, k):
 
 
 def sampled_rank_pmf(r, n, m, replacement):
-    from scipy import stats
+    from math import comb
 
-    above = np.arange(m + 1)
+    above = range(m + 1)  # as integers of Python, which have no largest one
     if replacement:
-        return stats.binom.pmf(above, m, (r - 1) / (n - 1))
-    return stats.hypergeom.pmf(above, n - 1, r - 1, m)
+        draws = [comb(m, a) * (r - 1) ** a * (n - r) ** (m - a) for a in above]
+    else:
+        draws = [comb(r - 1, a) * comb(n - r, m - a) for a in above]
+    total = sum(draws)
+    return np.array([number / total for number in draws])
 
 
 def expected_sampled_recall(r, n, m, k):
