@@ -37,8 +37,10 @@ def book(tmp_path):
     """Lay out a book of one page."""
     for path in ("_config.yml", "requirements.txt", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / path, tmp_path)
-    for path in ("_ext", "_static", "_templates"):
+    for path in ("_ext", "_static", "_templates", "assignment"):
         shutil.copytree(ROOT / "book" / path, tmp_path / "book" / path)
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "index_page.py", tmp_path / "scripts")  # the wheel asks it
     for path in ("book/results", "book/data", "src/sampled_metrics", "tests"):
         (tmp_path / path).mkdir(parents=True)
     (tmp_path / "tests/test_five_users.py").touch()  # goes with the notebooks
@@ -70,7 +72,7 @@ def test_what_is_executed_again(book):
     assert (code, executed) == (0, True), output
     assert (html / "results/numbers.csv").read_text() == "a,b\n1,2\n"
     assert 'href="../results/numbers.csv"' in (html / "book/index.html").read_text("utf-8")
-    notebook = json.loads((html / "_sources/book/index.ipynb").read_text("utf-8"))
+    notebook = json.loads((html / "_sources/book/00a-index.ipynb").read_text("utf-8"))
     assert any(cell.get("outputs") for cell in notebook["cells"])
 
     code, output, executed = build(book)

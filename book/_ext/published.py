@@ -54,8 +54,8 @@ def open_notebook(app, pagename, templatename, context, doctree):
     """Lead Colab to the page's notebook; the theme leads it to the source."""
     for group in context.get("header_buttons", []):
         for button in group.get("buttons", []):
-            if button["text"] == "Colab":
-                file = f"blob/{NOTEBOOKS}/{pagename}.ipynb"
+            if button["text"] == "Colab" and "ipynb_source" in context:
+                file = f"blob/{NOTEBOOKS}/{context['ipynb_source']}"
                 button["url"] = f"{COLAB}/github/{repository().removeprefix(GITHUB + '/')}/{file}"
 
 
