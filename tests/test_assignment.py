@@ -2,14 +2,15 @@
 
 import ast
 import contextlib
+import csv
+import importlib
 import io
 import json
-import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
+import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,17 @@ import jupytext
 import nbformat
 import pytest
 
+from shared import known
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "book" / "assignment"
-SOLUTION = Path(__file__).with_name("assignment_solution.py").read_text(encoding="utf-8")
+SOLUTION = (FOLDER / "solution.py").read_text(encoding="utf-8")
+sys.path.append(str(FOLDER))  # as for a script that lies there
+grade: Any = importlib.import_module("grade")
+checks: Any = importlib.import_module("checks")
+submission: Any = importlib.import_module("submission")
 OF = {"1": 10, "2": 15, "3": 15, "4": 20, "5": 20}
 
-PACKAGE = "    return Draw(m, n_items=n, replacement=replacement).pmf(r)"
 WRONG = {  # what is changed in the solution, into what, and the points that this must cost
     "ties optimistic": (
         [("scores >= own", "scores > own"), ("not_worse.sum(axis=1)", "1 + not_worse.sum(axis=1)")],
@@ -44,14 +50,11 @@ WRONG = {  # what is changed in the solution, into what, and the points that thi
         [("    above = np.arange", "    m = m - 1\n    above = np.arange")],
         {"3": 15},
     ),
-    "always with replacement": ([("    if replacement:", "    if True:")], {"3": 4 + 2 + 3}),
-    "the package does it": (
-        [
-            ("import numpy", "from sampled_metrics import Draw\nimport numpy"),
-            ("    above = np.arange(m + 1)", PACKAGE),
-        ],
+    "a task left out": (
+        [("    above = np.arange", "    raise NotImplementedError\n    above = np.arange")],
         {"3": 15},
     ),
+    "always with replacement": ([("    if replacement:", "    if True:")], {"3": 4 + 2 + 3}),
     "no flip": ([("[k, n], [k + 1, k + 1]", "[k, k], [k + 1, n]")], {"4": 10}),
     "cutoff one too low": ([("True)[:k].sum()", "True)[: k - 1].sum()")], {"4": 3 + 2 + 3 + 2 - 2}),
     "table not corrected": (
@@ -82,153 +85,459 @@ def solved_notebook():
             names = re.findall(r"^def (\w+)", cell.source, re.MULTILINE)
             cell.source = "\n\n\n".join(str(answers.pop(name)) for name in names)
     assert not answers
-    notebook.cells.insert(1, nbformat.v4.new_code_cell("from scipy import stats"))
     return notebook
 
 
-def messy_notebook():
-    """Return it with cells that a program must be ready for."""
-    notebook = solved_notebook()
-    cells = [
-        "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
-        "!pip list\nabs?\ndisplay(range(3))",
-        "%%timeit\nranks_from_scores",
-        "for i in range(2):\n    %time i\n    print(1 / i)",
-        "import warnings\nwarnings.warn('beware')\nexit()",
-        "this is no Python",
-    ]
-    notebook.cells[2:2] = [nbformat.v4.new_code_cell(cell) for cell in cells]
-    return notebook
+def parts(*names):
+    """Return some functions of the solution, as they are needed for one task."""
+    functions = {f.name: f for f in ast.parse(SOLUTION).body if isinstance(f, ast.FunctionDef)}
+    sources = [ast.get_source_segment(SOLUTION, functions[name]) for name in names]
+    return "\n\n\n".join(["import numpy as np", *map(str, sources)])
 
 
-def write_submissions(folder):
-    """Write all submissions, each under its name."""
-    for name, (changes, _) in WRONG.items():
-        (folder / f"{name}.py").write_text(changed(changes), encoding="utf-8")
-    (folder / "solution.py").write_text(SOLUTION, encoding="utf-8")
-    nbformat.write(solved_notebook(), folder / "solution.ipynb")
-    jupytext.write(solved_notebook(), folder / "solution.md", fmt="md:myst")
-    nbformat.write(messy_notebook(), folder / "messy.ipynb")
-    nbformat.write(jupytext.read(FOLDER / "assignment.md"), folder / "empty.ipynb")
-    (folder / "no notebook.ipynb").write_text("PK", encoding="utf-8")
-    # where the system has no alarms, an error instead
-    hang = "while k == 20: pass" if hasattr(signal, "SIGALRM") else "assert k != 20"
-    text = changed(
-        [("    ranks = np.asarray(ranks)", f"    {hang}\n    ranks = np.asarray(ranks)")]
-    )
-    (folder / "endless.py").write_text(text, encoding="utf-8")
+TASK_2 = parts("ndcg", "average_precision")
+TASK_3 = parts("sampled_rank_pmf")
+LIMITS = {"seconds": 2, "total": 100, "memory": 1000}
 
 
-ALL = """
-import os, pytest, sys
-for path in sys.argv[2:]:
-    os.environ.update(SUBMISSION=path, SCORE_JSON=f"scores/{path}.json")
-    pytest.main([sys.argv[1], "-p", "no:cacheprovider"])
-"""
-
-
-@pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    """Lay out submissions beside a copy of the grader that has nothing of ours around it."""
-    folder = tmp_path_factory.mktemp("course")
-    shutil.copy(FOLDER / "grade.py", folder)
-    write_submissions(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def scores(course):
-    """Grade all submissions, in one process: most of the time is spent on imports."""
-    names = [path.name for path in course.iterdir() if path.stem not in ("grade", "endless")]
-    command = [sys.executable, "-c", ALL, "grade.py", *names]
-    subprocess.run(command, cwd=course, stdout=subprocess.DEVNULL, check=True)
-    return {name: read_score(course / f"scores/{name}.json") for name in names}
-
-
-def read_score(path):
-    """Return a score that the grader has written."""
-    return json.loads(path.read_text(encoding="utf-8"))
+def graded(folder, content, kind=".py", tasks=(1, 2, 3, 4, 5), **limits):
+    """Grade a submission, and see that its end is in sight."""
+    path = folder / f"submission{kind}"
+    if isinstance(content, str):
+        path.write_text(content, encoding="utf-8")
+    else:
+        nbformat.write(content, path)
+    limits = {**LIMITS, **limits}
+    start = time.monotonic()
+    score = grade.grade(path, grade.Limits(**limits), tasks)
+    assert time.monotonic() - start < limits["total"] + 10
+    assert json.loads(json.dumps(score)) == score
+    return score
 
 
 def lost(score):
     """Points lost, for each task where any is."""
-    assert {number: task["of"] for number, task in score["tasks"].items()} == OF
-    assert score["of"] == sum(OF.values())
+    assert {number: task["of"] for number, task in score["tasks"].items()}.items() <= OF.items()
     assert score["points"] == sum(task["points"] for task in score["tasks"].values())
-    each = {number: OF[number] - task["points"] for number, task in score["tasks"].items()}
+    each = {number: task["of"] - task["points"] for number, task in score["tasks"].items()}
     return {number: points for number, points in each.items() if points}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["solution.py", "solution.ipynb", "solution.md"])
-def test_the_solution_gets_all_points(scores, name):
-    assert lost(scores[name]) == {}, scores[name]
-    assert scores[name]["errors"] == []
+def problems(score):
+    """Return all that is said of what went wrong, as one text."""
+    return "\n".join([*score["notes"], *(check["problem"] for check in score["checks"])]).strip()
+
+
+# --- Right and wrong -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_the_empty_assignment_gets_none_and_runs_to_its_end(scores):
-    score = scores["empty.ipynb"]
+@pytest.mark.parametrize("kind", [".py", ".ipynb", ".md"])
+def test_the_solution_gets_all_points(tmp_path, kind):
+    content = SOLUTION if kind == ".py" else solved_notebook()
+    if kind == ".md":
+        content = jupytext.writes(content, fmt="md:myst")
+    score = graded(tmp_path, content, kind, seconds=10)
+    assert lost(score) == {}, problems(score)
+    assert score["of"] == sum(OF.values())
+    assert score["notes"] == []
+
+
+def test_the_empty_assignment_gets_none_and_runs_to_its_end(tmp_path):
+    score = graded(tmp_path, jupytext.read(FOLDER / "assignment.md"), ".ipynb")
     assert lost(score) == OF
-    assert score["errors"] == []
-    messages = {text for task in score["tasks"].values() for text in task["failed"].values()}
+    assert score["notes"] == []
+    messages = {check["problem"] for check in score["checks"]}
     assert len(messages) == 8
     assert all(message.endswith(" is not written yet") for message in messages)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
-def test_a_mistake_costs_its_own_points_and_no_others(scores, name):
-    assert lost(scores[f"{name}.py"]) == WRONG[name][1], scores[f"{name}.py"]
+def test_a_mistake_costs_its_own_points_and_no_others(tmp_path, name):
+    changes, cost = WRONG[name]
+    score = graded(tmp_path, changed(changes), seconds=10)
+    assert lost(score) == cost, problems(score)
+    for check in score["checks"]:
+        assert bool(check["problem"]) == (check["points"] < check["of"])
 
 
-@pytest.mark.slow
-def test_a_messy_notebook_is_graded_and_its_errors_are_named(scores):
-    score = scores["messy.ipynb"]
-    assert lost(score) == {}, score
-    kinds = [error.split(":")[0] for error in score["errors"]]
-    assert kinds == ["ZeroDivisionError", "SystemExit", "SyntaxError"], score["errors"]
-    assert [re.findall(r"\((cell .*)\)", error) for error in score["errors"]] == [
-        ["cell 5, line 3"],
-        ["cell 6, line 3"],
-        ["cell 7, line 1"],
+def test_what_was_expected_is_kept_apart(tmp_path):
+    score = graded(tmp_path, TASK_2.replace("ranks <= k, 1", "ranks < k, 1"), tasks=[2])
+    (failed,) = (check for check in score["checks"] if "next to it" in check["tries"])
+    assert failed["problem"] == "entry 0 of ndcg([7, 8, 6, 500, 1], 7) is 0."
+    assert failed["expected"] == "It should be 0.333333."
+    for answers in (True, False):
+        assert ("0.333333" in grade.feedback(score, answers)) == answers
+        assert ("0.333333" in json.dumps(grade.gradescope(score, answers))) == answers
+
+
+# --- What only Jupyter understands ---------------------------------------------------------------
+
+CELLS = {
+    "%%time": ("%%time\n", 0),
+    "%%timeit": ("\n%%timeit -n 1\n", 0),
+    "%%capture": ("%%capture out\n", 0),
+    "a magic line": ("%matplotlib inline\n", 1),
+    "a command": ("!pip list it's\n", 1),
+    "help": ("abs?\n?abs\n", 2),
+    "the output of a command": ("files = !ls\n", 1),
+    "the result of a magic": ("x = %timeit -o 1\n", 1),
+    "a timed statement": ("x = %time 1 + 1\n%time y = x\nassert y == 2\n", 0),
+    "indented": ("for i in range(2):\n    %timeit i\n    i / 1\n", 1),
+    "in a string": ('text = """\n%d\n!\n"""\nassert "!" in text\n%pwd\n', 1),
+    "await": ("import asyncio\nawait asyncio.sleep(0)\nassert await asyncio.sleep(0, 5) == 5\n", 0),
+    "from the future": ("from __future__ import annotations\ndef f(x: later): pass\n", 0),
+    "display": ("display(range(3))\n", 0),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_cell_keeps_its_points_and_says_what_was_left_out(tmp_path, name):
+    first, left_out = CELLS[name]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(first + TASK_2)])
+    score = graded(tmp_path, notebook, ".ipynb", tasks=[2])
+    assert lost(score) == {}, problems(score)
+    assert len(score["notes"]) == left_out
+    for note in score["notes"]:
+        assert re.fullmatch(
+            r"Left out, as only Jupyter knows it: .*[%!?].* \(cell 1, line \d\)", note
+        )
+
+
+def test_a_messy_notebook_is_graded_and_its_errors_are_named(tmp_path):
+    sources = [
+        "%%bash\nls",
+        "for i in range(2):\n    1 / i",
+        "this is no Python",
+        "return 3",
+        "input('Your name: ')",
+        "import warnings\nwarnings.warn('beware')\nexit()",
+        "(" * 100_000,
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
+        TASK_2,
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, sources)])
+    score = graded(tmp_path, notebook, ".ipynb", tasks=[2], seconds=30)
+    assert lost(score) == {}, problems(score)
+    assert [
+        re.findall(r"^(.*?):.*\((cell \d+), line (\d)\)$", note)[0] for note in score["notes"]
+    ] == [
+        ("Left out, as only Jupyter knows it", "cell 1", "1"),
+        ("ZeroDivisionError", "cell 2", "2"),
+        ("SyntaxError", "cell 3", "1"),
+        ("SyntaxError", "cell 4", "1"),
+        ("EOFError", "cell 5", "1"),
+        ("SystemExit", "cell 6", "3"),
+        ("SyntaxError", "cell 7", "1"),
     ]
 
 
-@pytest.mark.slow
-def test_what_is_no_notebook_gets_no_points(scores):
-    score = scores["no notebook.ipynb"]
-    assert lost(score) == OF
-    assert "cannot be read" in score["errors"][0]
+# --- Submissions that would take the grader with them -------------------------------------------
+
+EVERY_PIPE = """
+def every_pipe(does):
+    for pipe in range(3, 20):
+        try:
+            does(pipe)
+        except OSError:
+            pass
+"""
+STATEMENTS = {  # that stand before a right solution of task 2, and what is said of them
+    "an endless loop": (
+        "while True: pass",
+        "took more than 2 seconds, and is left out (cell 1, line 1)",
+    ),
+    "an end": ("import os; os._exit(0)", "ended the process (exit status 0)"),
+    "a crash": ("import ctypes; ctypes.string_at(0)", "crashed the process (SIGSEGV)"),
+    "an exit": ("import sys; sys.exit()", "SystemExit"),
+    "a thread that never ends": (
+        "import threading, time; threading.Thread(target=time.sleep, args=[999]).start()",
+        "",
+    ),
+    "all memory": ("x = [0] * 10**10", "MemoryError"),
+    "closed pipes": ("import os; os.closerange(0, 99)", "(cell 1, line 1)"),
+    "a noise in all pipes": (
+        f"import os{EVERY_PIPE}every_pipe(lambda pipe: os.write(pipe, b'noise\\n'))",
+        "broke the connection",
+    ),
+    "a murder": (
+        "import os; os.kill(os.getppid(), 9)",
+        "PermissionError: a submission may not use",
+    ),
+    "a murder of all": (
+        "import os; os.killpg(os.getpgid(os.getppid()), 9)",
+        "may not use os.killpg",
+    ),
+    "more processes": ("import os; os.fork()", "may not use os.fork"),
+    "a program": ("import subprocess; subprocess.run(['ls'])", "may not use subprocess.Popen"),
+    "the network": ("import socket; socket.getaddrinfo('example.org', 80)", "may not use socket"),
+    "higher limits": (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+        "may not use resource.setrlimit",
+    ),
+    "a message that fails": (
+        "class E(Exception):\n    def __str__(self): 1 / 0\nraise E",
+        "and is left out (cell 1, line 3)",
+    ),
+    "a file elsewhere": ("open('../x', 'w')", "may change files in its own folder only"),
+    "a deletion": ("import os; os.remove('../x')", "may change files in its own folder only"),
+    "a file of its own": (
+        "import os, tempfile; open('x', 'w'); os.remove('x'); tempfile.TemporaryFile()",
+        "",
+    ),
+    "a huge file": ("with open('x', 'wb') as f:\n    f.seek(2**30); f.write(b'x')", "OSError"),
+}
 
 
-@pytest.mark.slow
-def test_the_command_of_the_guide_and_an_endless_loop(course):
-    command = [sys.executable, "grade.py", "endless.py", "--json", "scores/endless.py.json"]
-    environment = {**os.environ, "PYTHONUTF8": "1", "GRADE_SECONDS": "3"}
-    run = subprocess.run(
-        command, cwd=course, env=environment, capture_output=True, encoding="utf-8", timeout=120
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_costs_no_points_and_is_named(tmp_path, name):
+    statement, said = STATEMENTS[name]
+    if sys.platform != "linux" and ("resource" in statement or "SIG" in said):
+        pytest.skip("of Linux")
+    score = graded(tmp_path, f"{statement}\n{TASK_2}", tasks=[2])
+    assert lost(score) == {}, problems(score)
+    assert len(score["notes"]) == bool(said), score["notes"]
+    assert said in problems(score)
+
+
+CALLS = {  # in the place of ndcg's return, and what is said of it
+    "an endless loop": ("while True: pass", "took more than 2 seconds"),
+    "an endless loop in C": ("return sum(range(10**12))", "took more than 2 seconds"),
+    "a long sleep": ("import time; time.sleep(999)", "took more than 2 seconds"),
+    "all memory": (
+        "import itertools; return list(itertools.product(range(10), repeat=9))",
+        "MemoryError|took more than 2 seconds",
+    ),
+    "an end": ("import os; os._exit(0)", "ended the process (exit status 0)"),
+    "a crash": ("import ctypes; ctypes.string_at(0)", "crashed the process (SIGSEGV)"),
+    "an exit": ("import sys; sys.exit()", "SystemExit"),
+    "closed pipes": ("import os; os.closerange(0, 99)", "process"),
+    "a flood in all pipes": (
+        f"import os{EVERY_PIPE}while 1: every_pipe(lambda pipe: os.write(pipe, b'x' * 65536))",
+        "broke the connection",
+    ),
+    "endless recursion": ("return ndcg(ranks, k)", "RecursionError"),
+    "too long a list": ("return [0.0] * 2 * 10**6", "far more numbers|took more than 2 seconds"),
+    "a list of itself": ("x = []; x.append(x); return x", "not numbers"),
+    "too large a number": ("return 10**5000", "OverflowError|ValueError|not numbers"),
+    "a string": ("return '0.5'", "returned '0.5', not numbers"),
+    "nothing": ("return None", "returned None, not numbers"),
+    "lists of different lengths": ("return [[1], [2, 3]]", "not an array of numbers"),
+    "its own comparison": (
+        "np.isclose = np.allclose = lambda *_, **__: np.array(True); return ranks * 0",
+        "is 0.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call_costs_its_own_points_only(tmp_path, name):
+    body, said = CALLS[name]
+    if sys.platform != "linux" and ("SIG" in said or "Memory" in said):
+        pytest.skip("of Linux")
+    body = body.replace("\n", "\n    ")
+    right = "    return np.where(ranks <= k, 1 / np.log2(ranks + 1), 0)"
+    assert right in TASK_2
+    score = graded(tmp_path, TASK_2.replace(right, f"    {body}"), tasks=[2])
+    assert lost(score) == {"2": 5}, problems(score)
+    assert re.search(said if "|" in said else re.escape(said), problems(score)), problems(score)
+
+
+def test_who_changes_the_grader_changes_only_what_runs_the_submission(tmp_path):
+    changes = """
+import os, sys, __main__
+os.environ["SCORE_JSON"] = "score.json"
+__main__.plain = lambda _: [1.0] * 5
+"""
+    score = graded(tmp_path, TASK_2 + changes, tasks=[2])
+    assert lost(score) == {"2": 15}
+    assert "returned [1, 1, 1, 1, 1], of shape (5,)" in problems(score)
+
+
+def test_a_huge_printout_costs_nothing(tmp_path):
+    loud = "import os, sys\n" + TASK_2.replace(
+        "    ranks =",
+        "    print('x' * 10**7); os.write(1, b'x' * 10**7); sys.stderr.write('x')\n    ranks =",
     )
-    assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout
-    assert lost(read_score(course / "scores/endless.py.json")) == {"2": 3}
-    assert re.search(r"automatic points +77 of  80", run.stdout)
-    if hasattr(signal, "SIGALRM"):
-        assert "it took more than 3 seconds" in run.stdout
+    assert lost(graded(tmp_path, loud, tasks=[2])) == {}
 
 
-@pytest.mark.slow
-def test_pytest_runs_it_from_the_repository():
-    command = [sys.executable, "-m", "pytest", "book/assignment/grade.py"]
-    for submission, code, text in [
-        ("tests/assignment_solution.py", pytest.ExitCode.OK, "80 of  80"),
-        ("", pytest.ExitCode.USAGE_ERROR, "set SUBMISSION to a file"),
-    ]:
-        environment = {**os.environ, "SUBMISSION": submission}
-        run = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8"
-        )
-        assert run.returncode == code, run.stdout
-        assert text in run.stdout + run.stderr
+def test_a_call_that_hangs_now_and_then_costs_what_it_was_asked_for(tmp_path):
+    text = TASK_2.replace("    ranks =", "    while k == 20: pass\n    ranks =")
+    score = graded(tmp_path, text, tasks=[2])
+    assert lost(score) == {"2": 3}, problems(score)
+
+
+def test_a_function_that_never_returns_is_called_twice(tmp_path):
+    text = TASK_2.replace("    values = []", "    while True: pass")
+    score = graded(tmp_path, text, tasks=[2], seconds=1)
+    assert lost(score) == {"2": 10}
+    said = [check["problem"] for check in score["checks"] if check["problem"]]
+    assert sum("took more than 1 seconds" in each for each in said) == 2
+    assert sum("is not called any more" in each for each in said) == 3
+
+
+def test_all_of_it_has_its_time(tmp_path):
+    text = "\n".join(["while True: pass"] * 50 + [TASK_2])
+    score = graded(tmp_path, text, tasks=[2], seconds=1, total=3)
+    assert lost(score) == {"2": 15}
+    assert "the time for the whole submission" in problems(score)
+
+
+def test_where_the_system_limits_no_memory_it_is_watched(tmp_path, monkeypatch):
+    pytest.importorskip("psutil")
+    monkeypatch.setattr(submission, "SYSTEM_LIMITS_MEMORY", False)
+    text = TASK_2.replace(
+        "    ranks =", "    x = bytearray(b'x') * 10**9\n    while x: pass\n    ranks ="
+    )
+    score = graded(tmp_path, text, tasks=[2], seconds=30, memory=500)
+    assert lost(score) == {"2": 5}, problems(score)
+    assert "took more than 500 MB of memory" in problems(score)
+
+
+# --- The package ---------------------------------------------------------------------------------
+
+PACKAGE = Path(known(importlib.import_module("sampled_metrics").__file__)).parent
+CALL = "Draw(m, n_items=n, replacement=replacement).pmf(r)"
+DEFINE = "def sampled_rank_pmf(r, n, m, replacement): return "
+NAMED = {
+    "under another name": "from sampled_metrics import rank_distribution as sampled_rank_pmf",
+    "in full": f"import sampled_metrics as sm\n{DEFINE}sm.{CALL}",
+    "a module": f"from sampled_metrics.sampling import Draw\n{DEFINE}{CALL}",
+    "importlib": f"import importlib\n{DEFINE}importlib.import_module('sampled_metrics').{CALL}",
+    "__import__": f"{DEFINE}__import__('sampled_' + 'metrics').{CALL}",
+    "getattr": f"import sampled_metrics\n{DEFINE}getattr(sampled_metrics, 'Draw')(m).pmf(r)",
+    "assigned": "import sampled_metrics\nsampled_rank_pmf = sampled_metrics.rank_distribution",
+    "returned": f"import sampled_metrics\n{DEFINE}sampled_metrics.anything",
+}
+AROUND = {
+    "without our finder": f"""
+import sys
+sys.meta_path.pop(0)
+sys.modules.pop("sampled_metrics", None)
+from sampled_metrics import Draw
+{DEFINE}{CALL}""",
+    "from its files": f"exec(open({str(PACKAGE / 'sampling.py')!r}).read())\n{DEFINE}{CALL}",
+    "from where they are": f"import os\nos.chdir({str(PACKAGE)!r})\nopen('sampling.py')",
+}
+
+
+@pytest.mark.parametrize("name", [*NAMED, *AROUND])
+def test_the_package_does_no_task_however_it_is_named(tmp_path, name):
+    score = graded(tmp_path, {**NAMED, **AROUND}[name], tasks=[3])
+    assert lost(score) == {"3": 15}
+    said = [check["problem"] for check in score["checks"]] if name in NAMED else score["notes"]
+    assert said
+    assert all("the task is to write it without the package" in each for each in said), said
+
+
+def test_comparing_with_the_package_costs_nothing(tmp_path):
+    text = f"import sampled_metrics as sm\n{TASK_2}\nprint(sm.NDCG(3)([1]), ndcg([1], 3))"
+    score = graded(tmp_path, text, tasks=[2])
+    assert lost(score) == {}
+    assert len(score["notes"]) == 1
+
+
+# --- Files, folders and commands -----------------------------------------------------------------
+
+
+def zipped(path, files):
+    """Write a zip of these files."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """Grade a folder as it comes from a course's system."""
+    folder = tmp_path_factory.mktemp("course") / "submissions"
+    (folder / "dora").mkdir(parents=True)
+    (folder / "dora" / "task 2.py").write_text(TASK_2)
+    (folder / "dora" / "README.md").write_text("Hello")
+    (folder / "ada.py").write_text(TASK_2)
+    (folder / "bob.py").write_text("import os; os._exit(0)")
+    zipped(folder / "carl.zip", {"a/task.py": TASK_2, "__MACOSX/a/._task.py": "", "a/data.csv": ""})
+    zipped(folder / "two.zip", {"a.py": TASK_2, "b.py": TASK_2})
+    (folder / "empty").mkdir()
+    for name in ("no notebook.ipynb", "no zip.zip", "essay.pdf", "<b>.py", "list.ipynb"):
+        (folder / name).write_bytes(b"[" * 10**5 if name == "list.ipynb" else b"PK\xff")
+    (folder / ".hidden").write_text("")
+    out = folder / "graded"  # inside, as somebody will have it
+    command = [sys.executable, FOLDER / "grade.py", folder, "--out", out, "--hide-answers"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder, out
+
+
+POINTS = {"ada.py": 15, "carl.zip": 15, "dora": 15, "bob.py": 0, "two.zip": 0, "empty": 0,
+          "no notebook.ipynb": 0, "no zip.zip": 0, "essay.pdf": 0, "<b>.py": 0, "list.ipynb": 0,
+}  # fmt: skip
+
+
+def test_a_folder_is_graded_whatever_lies_in_it(course):
+    _, out = course
+    with (out / "scores.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["submission"]: row for row in csv.DictReader(file)}
+    assert {name: int(row["points"]) for name, row in rows.items()} == POINTS
+    assert rows["ada.py"]["task 2"] == "15"
+    for name in set(POINTS) - {"ada.py", "carl.zip", "dora", "bob.py"}:
+        assert "It cannot be read: " in rows[name]["notes"], name
+    assert "ended the process" in rows["bob.py"]["notes"]
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_everybody_gets_a_page_and_a_file(course, name):
+    score = json.loads((course[1] / f"{name}.json").read_text(encoding="utf-8"))
+    assert score["points"] == POINTS[name]
+    assert score["of"] == sum(OF.values())
+    page = (course[1] / f"{name}.html").read_text(encoding="utf-8")
+    assert f"{POINTS[name]} of {sum(OF.values())} points" in page
+    assert "<b>" not in page
+    for check in score["checks"]:
+        assert check["tries"] in page
+
+
+def command(*arguments):
+    """Run the grader as a teacher does."""
+    run = [sys.executable, FOLDER / "grade.py", *arguments]
+    return subprocess.run(run, capture_output=True, encoding="utf-8")
+
+
+def test_one_submission_from_the_command_line(tmp_path):
+    path = tmp_path / "submission.py"
+    path.write_text(TASK_2)
+    right = command(path, "--task", "2")
+    assert right.returncode == 0, right.stdout
+    assert re.search(r"automatic points +15 of  15", right.stdout)
+    wrong = command(path, "--task", "1")
+    assert wrong.returncode == 1
+    assert "there is no function ranks_from_scores" in wrong.stdout
+    assert command(tmp_path / "nobody.py").returncode == 2
+    assert command(tmp_path, "--out", tmp_path / ".").returncode == 2
+
+
+def test_gradescope_reads_its_results(tmp_path):
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "task2.py").write_text("1 / 0\n" + TASK_2)
+    file = tmp_path / "results" / "results.json"
+    command(tmp_path / "submission", "--gradescope", file)
+    results = json.loads(file.read_text(encoding="utf-8"))
+    assert "ZeroDivisionError" in results["output"]
+    assert sum(test["max_score"] for test in results["tests"]) == sum(OF.values())
+    assert sum(test["score"] for test in results["tests"]) == 15
+    for test in results["tests"]:
+        assert set(test) == {"name", "score", "max_score", "status", "output"}
+        assert test["status"] == ("passed" if test["score"] else "failed")
+
+
+def test_the_functions_that_stand_in_are_right():
+    names: dict[str, Any] = {}
+    for source in checks.RIGHT_FUNCTIONS.values():
+        exec(source, names)
+    for check in checks.CHECKS:
+        if check.task in checks.RIGHT_FUNCTIONS and "wrong order" not in check.tries:
+            check.test(lambda name, *arguments: (names[name](*arguments), name))
 
 
 def test_the_worked_examples_hold():

@@ -1,6 +1,8 @@
 """A book of one page, built with this book's own settings: what is executed, and what fails."""
 
+import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -35,7 +37,7 @@ def book(tmp_path):
     """Lay out a book of one page."""
     for path in ("_config.yml", "requirements.txt", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / path, tmp_path)
-    for path in ("_ext", "_static"):
+    for path in ("_ext", "_static", "_templates"):
         shutil.copytree(ROOT / "book" / path, tmp_path / "book" / path)
     for path in ("book/results", "book/data", "src/sampled_metrics", "tests"):
         (tmp_path / path).mkdir(parents=True)
@@ -90,6 +92,51 @@ def test_what_is_executed_again(book):
         make()
         code, output, executed = build(book)
         assert (code, executed) == (0, True), f"{change}\n{output}"
+
+
+def test_style_sheets_keep_the_rules_that_pages_may_need(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book/_ext")
+    prune = importlib.import_module("stylesheets").prune
+    sheet = (
+        "/* .used */ .unused, .used a { x: y } @media print { .unused { x: y } } p { x: y }"
+        "@media screen { .used > .unused { x: y } .used:not(.unused) { x: y } }"
+        "@font-face { src: url(a.b) } .used.unused:is(.used, p) { x: y }"
+    )
+    kept = prune(sheet, {"used"})
+    assert re.sub(r"\s", "", kept) == (
+        ".useda{x:y}p{x:y}@mediascreen{.used:not(.unused){x:y}}@font-face{src:url(a.b)}"
+    )
+    assert prune(kept, {"used", "unused"}).strip() == kept.strip()
+
+
+def test_only_a_published_site_knows_its_repository(book, monkeypatch):
+    def elsewhere():
+        code, output, _ = build(book)
+        assert code == 0, output
+        page = (book / "_build/html/book/index.html").read_text("utf-8")
+        hosts = r'"(https://(?:[\w.-]*github|mybinder|colab)[^"]*)"'
+        return set(re.findall(hosts, page))
+
+    monkeypatch.delenv("GITHUB_SERVER_URL", raising=False)
+    assert elsewhere() == set()
+    notebook = book / "_build/html/notebooks/book/index.ipynb"
+    assert not notebook.exists()
+
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "Ada/metrics")
+    repository, site = "https://github.com/Ada/metrics", "https://ada.github.io/metrics/"
+    links = elsewhere()
+    assert links >= {
+        repository,
+        f"{repository}/edit/main/book/index.md",
+        "https://mybinder.org/v2/gh/Ada/metrics/main?urlpath=lab/tree/book/index.md",
+        "https://colab.research.google.com/github/Ada/metrics/blob/notebooks/book/index.ipynb",
+        f"{site}book/index.html",
+        f"{site}_static/order-flip.png",
+    }
+    assert any(link.startswith(f"{repository}/issues/new") for link in links)
+    first = json.loads(notebook.read_text("utf-8"))["cells"][0]
+    assert f"git clone --quiet --depth 1 {repository} " in "".join(first["source"])
 
 
 @pytest.mark.parametrize(

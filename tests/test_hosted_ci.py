@@ -28,11 +28,26 @@ def test_it_calls_targets_of_the_makefile_only():
     assert WORKFLOW["env"].keys() <= set(re.findall(r"^(\w+) \?=", MAKEFILE, re.M))
 
 
+def oldest_python():
+    found = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    return known(found)[1]
+
+
+def test_colab_and_binder_find_what_the_buttons_open():
+    steps = [step.get("with", {}) for step in WORKFLOW["jobs"]["publish"]["steps"]]
+    (branch,) = (step for step in steps if "publish_branch" in step)
+    named = re.search('NOTEBOOKS = "(.*)"', (ROOT / "book/_ext/published.py").read_text("utf-8"))
+    assert branch["publish_branch"] == branch["publish_dir"] == known(named)[1]
+    binder = ROOT / ".binder"
+    assert (binder / "runtime.txt").read_text().strip() == f"python-{oldest_python()}"
+    needs = (binder / "requirements.txt").read_text().split()[-1]
+    assert (binder / needs).resolve() == ROOT / "requirements.txt"
+
+
 def test_it_runs_everywhere_and_weekly():
     matrix = JOB["strategy"]["matrix"]
     assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
-    oldest = re.search(r'requires-python = ">=([\d.]+)"', (ROOT / "pyproject.toml").read_text())
-    assert min(matrix["python"], key=lambda v: int(v.split(".")[1])) == known(oldest)[1]
+    assert min(matrix["python"], key=lambda v: int(v.split(".")[1])) == oldest_python()
     assert WORKFLOW[True]["schedule"]  # YAML reads the key `on` as true
     assert (ROOT / "requirements.in").exists()
 

@@ -172,3 +172,29 @@ def test_sentences_are_read_in_one_breath(page):
 def test_turns_of_phrase_are_plain(page):
     found = {match[0].lower() for s in running_text(page) for match in TURNS.finditer(s)}
     assert found <= set(FINE.get(page, [])), found
+
+
+CHAPTERS = [page for page in PAGES if "\n## Further reading\n" in source(page)]
+every_chapter = pytest.mark.parametrize("page", CHAPTERS)
+FIGURES = {"history": 2}  # else at least three
+LINES = 12  # of a cell that is shown
+FOLDED = re.compile(r"hide-input|hide-cell|remove-cell|remove-input")
+
+
+@every_chapter
+def test_a_chapter_opens_with_its_figure_and_closes_in_one_order(page):
+    opening = source(page).partition("\n## ")[0]
+    assert re.search(r"plt\.show\(\)|```\{(?:explorer|figure)", opening)
+    last = re.findall(r"^## (.+)$", prose(page), re.M)[-3:]
+    assert last == ["Exercises", "What to remember", "Further reading"]
+
+
+@every_chapter
+def test_a_chapter_shows_figures_and_short_cells(page):
+    text = source(page).partition("\n## Exercises\n")[0]
+    figures = text.count("plt.show()") + text.count("```{explorer")
+    assert figures >= FIGURES.get(page, 3)
+    shown = [code for options, code in cells(page) if not FOLDED.search(options)]
+    assert max((len(code.strip().splitlines()) for code in shown), default=0) <= 2 * LINES
+    in_text = {code for options, code in cells(page) if code in text} & set(shown)
+    assert max((len(code.strip().splitlines()) for code in in_text), default=0) <= LINES

@@ -10,10 +10,11 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 DOWNLOADS = {".ipynb": "Notebook", ".md": "Source", ".pdf": "Print to PDF"}
 
-WRONG = {  # roles that contradict each other, and an id that each exercise has
+WRONG = {  # roles that contradict each other, and ids that all exercises share
     '<div role="list" class="citation-list">': '<div class="citation-list">',
     ' role="doc-biblioentry"': "",
     ' id="exercise-content"': "",
+    ' id="solution-content"': "",
 }
 
 

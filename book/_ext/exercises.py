@@ -7,6 +7,7 @@ The rest is up to the browser. Without JavaScript the pages are as if this were 
 import ast
 import json
 from html import escape
+from itertools import takewhile
 
 from docutils import nodes
 
@@ -48,8 +49,7 @@ def add_lists(app, doctree, docname):
     pages = app.env.toctree_includes.get(app.config.root_doc, [])
     if "/part-" not in docname or docname not in pages:
         return
-    after = pages[pages.index(docname) + 1 :]
-    chapters = after[: next(i for i, page in enumerate(after) if "/quiz-" in page)]
+    chapters = takewhile(lambda page: "/quiz-" not in page, pages[pages.index(docname) + 1 :])
     numbers, lines = app.env.toc_fignumbers, []
     for page in chapters:
         links = []

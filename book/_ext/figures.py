@@ -54,7 +54,17 @@ def two_widths(app, pagename, templatename, context, doctree):
     context["body"] = IMAGE.sub(picture, context["body"])
 
 
+def send_one_width(app, exception):
+    """Take the second drawing out of the first one's file: it has its own."""
+    if exception is None and app.builder.format == "html":
+        for path in Path(app.outdir, app.builder.imagedir).glob("*.svg"):
+            svg = path.read_text(encoding="utf-8")
+            if NARROW.search(svg):
+                path.write_text(NARROW.sub("", svg), encoding="utf-8")
+
+
 def setup(app):
     """Register the above with Sphinx."""
     app.connect("html-page-context", two_widths)
+    app.connect("build-finished", send_one_width)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from slide_source import write_slides
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -73,9 +74,10 @@ class CopyParts(SphinxPostTransform):
             place.replace_self(part)
 
 
-def add_script(app, pagename, templatename, context, doctree):
-    """Load what turns the slides onto their page."""
+def add_files(app, pagename, templatename, context, doctree):
+    """Load what turns the slides, and how they look, onto their page."""
     if pagename == "book/slides":
+        app.add_css_file("slides.css")
         app.add_js_file("slides.js", loading_method="defer")
 
 
@@ -84,5 +86,6 @@ def setup(app):
     app.add_node(reuse)
     app.add_directive("reuse", Reuse)
     app.add_post_transform(CopyParts)
-    app.connect("html-page-context", add_script)
+    app.connect("html-page-context", add_files)
+    app.connect("build-finished", write_slides)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

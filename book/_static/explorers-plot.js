@@ -87,7 +87,7 @@ function layOut(spec, width, height) {
   const xTicks = ticksOf(x), lastTick = `${xTicks.at(-1)[1]}`;
   const left = 14 + WORD * Math.max(...yTicks.map(([, name]) => `${name}`.length));
   const box = { left, right: width - Math.max(18, 4 + (WORD * lastTick.length) / 2,
-      lines.length && atEnds ? 14 + WORD * longest : 0),
+      lines.length && atEnds ? 14 + (WORD + 1) * longest : 0),
     top: y.label || key.length ? 26 : 10, bottom: height - 42 };
   const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
   const path = (points) => `M${points.map(([a, b]) => `${X(a)} ${Y(b)}`).join("L")}`;

@@ -48,7 +48,9 @@ const changed = (fields) => fields.filter((f) => (f.type === "checkbox"
     : f.value !== f.defaultValue));
 const setTo = (field, text) => {
   if (field.type === "checkbox") field.checked = `${text}` === "true";
-  else if (!field.options || [...field.options].some((o) => o.value === `${text}`)) field.value = text;
+  else if (!field.options || [...field.options].some(({ value }) => value === `${text}`)) {
+    field.value = text; // and not what a list does not offer
+  }
 };
 const addressOf = (figure, fields) => {
   const url = new URL(location.href);

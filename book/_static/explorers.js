@@ -78,6 +78,7 @@ const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
   add, check, checkDraw, chosen, code, drawCode, drawn, fixed, idleCutoff, kinds, metricAndCutoff,
-  metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice, unique, upTo, whole,
+  metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice, unique, upTo,
+  whole,
 };
 })();

@@ -289,3 +289,16 @@ def test_plan_as_python(visit, monkeypatch, capsys, kind, row):
     *_, right, power, needed = table(tab)[row]
     lines = printed(tab, monkeypatch, capsys)
     assert lines == f"right order {right}, power {power}\nusers for 95 percent: {needed}\n"
+
+
+@pytest.mark.parametrize("name", ["elsewhere", "audit", "plan"])
+def test_each_example_is_a_state_of_its_own(visit, name):
+    tab = visit(name)
+    presets = tab.explorer.locator(".presets")
+    states = set()
+    for label in presets.locator("option").all_text_contents()[1:]:
+        presets.select_option(label)
+        settle(tab)
+        assert tab.explorer.locator("[aria-invalid]").count() == 0
+        states.add(said(tab))
+    assert len(states) == presets.locator("option").count() - 1 > 2

@@ -26,27 +26,42 @@ const audit = (row) => {
 };
 Object.assign(M, { audit });
 
+const isPopular = ({ sampling }) => sampling === "popularity";
+const verdictOf = (from, to) => (from === to ? "One value" : from > 0
+  ? (to < 1 ? "Two bounds" : "Lower bound") : to < 1 ? "Upper bound" : "Says nothing");
+
+// What there is to say of a published number, in sentences.
+const sentences = (row, { n, m, k, alike }, name, from, to) => {
+  const said = [`${system(row)}: ${named(row, k)} of ${row.value} among ${whole(m)} of ${
+    whole(n)} items.`];
+  if (isPopular(row)) {
+    said.push("Its candidates were drawn by popularity, so nothing bounds the exact value.");
+  } else {
+    const uneven = row.exact_on === "uneven" ? ", if all queries had as many; theirs differ" : "";
+    said.push(`Chance aside, exact ${name} ${from === to ? `is ${from}`
+      : `can be anything from ${from} to ${to}`}${uneven}.`);
+    if (alike) {
+      said.push(`The top ${whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${
+        whole(alike)} of all.`);
+    }
+  }
+  if (row.exact_value) {
+    said.push(`${row.exact_on === "newer" ? "On newer data, an" : "The"} exact ${
+      named(row, k)} was printed, too: ${row.exact_value}.`);
+  }
+  return said.join(" ");
+};
+
 let known = {};
 const show = ({ id, c: wanted }, all) => {
-  const row = all.find((one) => one.id === id);
+  const row = all.find((one) => one.id === id), popular = isPopular(row);
   if (known.row !== row) known = { row, ...audit(row) };
-  const { at, n, m, k, alike, band } = known, c = Math.min(wanted, n), name = named(row, c);
-  const [low, high] = at(c).bounds, popular = row.sampling === "popularity";
-  const [from, to] = [low, high].map((v) => fixed(v));
-  const exact = row.exact_value && `${row.exact_on === "newer"
-    ? "On newer data, the best exact" : "The exact"} ${named(row, k)} was printed, too: ${
-    row.exact_value}.`;
-  const canBe = from === to ? `exact ${name} is ${from}`
-    : `exact ${name} can be anything from ${from} to ${to}`;
-  const open = popular ? "Its candidates were drawn by popularity, so nothing bounds the exact value."
-    : `Chance aside, ${canBe}.`;
-  const rows = E.upTo(n, c, ...(k < n ? [k] : []), ...(alike ? [alike] : [])).map((x) => [x, at(x)]);
+  const { at, n, k, alike, band } = known, c = Math.min(wanted, n);
+  const [low, high] = at(c).bounds, [from, to] = [low, high].map((v) => fixed(v));
+  const cutoffs = E.upTo(n, c, ...(k < n ? [k] : []), ...(alike ? [alike] : []));
   return {
-    verdict: popular ? "No bound" : from === to ? "One value"
-      : from > 0 ? (to < 1 ? "Two bounds" : "Lower bound") : to < 1 ? "Upper bound" : "Says nothing",
-    sentence: `${system(row)}: ${named(row, k)} of ${row.value} among ${whole(m)} of ${
-      whole(n)} items. ${open}${alike ? ` The top ${whole(Math.min(k, m + 1))} of ${
-      whole(m + 1)} resembles the top ${whole(alike)} of all.` : ""}${exact ? ` ${exact}` : ""}`,
+    verdict: popular ? "No bound" : verdictOf(from, to),
+    sentence: sentences(row, known, named(row, c), from, to),
     plots: [{
       at: c, atField: "c",
       x: { min: 1, max: n, log: true, name: "c", label: "cutoff c (drag the dotted line)" },
@@ -56,13 +71,13 @@ const show = ({ id, c: wanted }, all) => {
       lines: popular ? [] : ["lowest", "highest"].map((end, i) =>
         ({ style: i, name: end, points: band.map((ends) => [ends[0], ends[i + 1]]) })),
       marks: [...(popular ? [] : [low, high].map((y, style) => ({ style, x: c, y, field: "c" }))),
-        ...(exact ? [{ style: 2, x: Math.min(k, n), y: +row.exact_value,
+        ...(row.exact_value ? [{ style: 2, x: Math.min(k, n), y: +row.exact_value,
           name: "exact, in print" }] : [])],
     }],
     tables: [[["exact metric", "lowest", "highest", "lowest, 95 %", "highest, 95 %"],
-      ...(popular ? [] : rows).map(([x, { bounds, boundsWithError }]) => [named(row, x),
-        ...bounds.map((v) => fixed(v)),
-        ...boundsWithError.map((v) => (row.n_users ? fixed(v) : "–"))])]],
+      ...(popular ? [] : cutoffs).map((x) => [named(row, x),
+        ...at(x).bounds.map((v) => fixed(v)),
+        ...at(x).boundsWithError.map((v) => (row.n_users ? fixed(v) : "–"))])]],
   };
 };
 
@@ -78,15 +93,17 @@ print(explain(
 ))`;
 };
 
+const option = (row) => `<option value="${row.id}"${row.id === USUAL ? " selected" : ""}>${
+  system(row)}: ${named(row, cutoff(row))} ${row.value}${
+  isPopular(row) ? ", popular draws" : ""}`;
 const options = (all) => [...new Set(all.map(({ field }) => field))].map((field) =>
-  `<optgroup label="${field}">${all.filter((row) => row.field === field).map((row) =>
-    `<option value="${row.id}"${row.id === USUAL ? " selected" : ""}>${system(row)}: ${
-      named(row, cutoff(row))} ${row.value}${row.sampling === "popularity" ? ", popular draws" : ""}`)
-    .join("")}</optgroup>`).join("");
+  `<optgroup label="${field}">${
+    all.filter((row) => row.field === field).map(option).join("")}</optgroup>`).join("");
 
 E.add("audit", {
-  controls: (all) => `<div class="wide"><label>published number <select name="id">${options(all)}</select></label>
-    </div>` + E.number("c", "cutoff c to ask about", 10, 1, 1e8, 161),
+  controls: (all) => `<div class="wide"><label>published number <select name="id">${
+    options(all)}</select></label></div>`
+    + E.number("c", "cutoff c to ask about", 10, 1, 1e8, 161),
   tables: ["What exact metrics can be: chance aside, and with chance"],
   presets: [["Movies", { id: USUAL, c: 10 }], ["Movies, top 2,648", { id: USUAL, c: 2648 }],
     ["Images", { id: "coco-vsrn-10", c: 10 }], ["Words", { id: "ultra-wn-v4", c: 10 }],

@@ -3,7 +3,7 @@
 "use strict";
 const E = explorers, { fixed, whole } = E;
 
-const DATA = [["beauty", "Beauty"], ["games", "Video Games"], ["movielens", "MovieLens 1M"]];
+const DATA = [["beauty", "Beauty"], ["games", "Video Games"], ["movielens", "MovieLens"]];
 const METRICS = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", RR: "ReciprocalRank()",
   AUC: "AUC()" };
 const LABELS = { autoencoder: "EASE", x8: "X 8", x16: "X 16", x32: "X 32", x64: "X 64", y: "Y",
@@ -32,7 +32,8 @@ const show = (form, all) => {
     verdict: wrong ? (winner === leader ? "Order flips" : "Winner changes") : "Order holds",
     sentence: `Exact winner: ${label(winner)}. Winner ${among}: ${label(leader)}. ${
       wrong} of the ${pairs.length} pairs that exact ${metric} tells apart are in the wrong order${
-      fall(falls) > 1 ? `; ${label(falls)} falls from the ${ordinal(exact.indexOf(falls) + 1)} to the ${
+      fall(falls) > 1 ? `; ${label(falls)} falls from the ${
+        ordinal(exact.indexOf(falls) + 1)} to the ${
         ordinal(sampled.indexOf(falls) + 1)} place` : ""}.`,
     plots: [{
       text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${

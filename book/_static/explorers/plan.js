@@ -89,7 +89,8 @@ E.add("plan", {
     [["XY", "X and Y"], ["XZ", "X and Z"], ["YZ", "Y and Z"]])
     + E.select("metric", "metric", Object.keys(CLASSES))
     + E.select("kind", "evaluation", ["corrected", "uncorrected", "exact"])
-    + E.steps("m", "m, sampled items", E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
+    + E.steps("m", "m, sampled items",
+      E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
     + E.number("users", "users", 6040, 10, 1e5, 81),
   idle: ({ kind }) => (kind === "exact" ? ["m"] : []),
   tables: ["With so many users; difference and standard error in points"],
