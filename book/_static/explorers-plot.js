@@ -42,7 +42,7 @@ function nameLines(lines, X, Y, { left, right, top, bottom }) {
       });
       return room;
     };
-    const places = traced[own].filter((_, i, { length }) => length < 9 || i % 4 === 0)
+    const places = traced[own].filter((_, i, { length }) => i % Math.ceil(length / 16) === 0)
       .flatMap(([x, y]) => [[x, y - 8], [x, y + LINE + 2], [x + half + 10, y + 4],
         [x - half - 10, y + 4]]).map(([x, y]) =>
         [Math.min(Math.max(x, left + half), right - half), y]);
@@ -162,9 +162,8 @@ function drawing(panel, form) {
     readout.setAttribute("aria-valuenow", Math.max(at, 0));
     readout.setAttribute("aria-valuetext", readout.textContent);
   };
-  const draw = (next) => {
+  const draw = (next, width) => {
     spec = next;
-    const width = panel.clientWidth || 600;
     const { height: usual = 300, small = 210 } = spec;
     const height = width < 480 ? Math.min(usual, small) : usual;
     place = layOut(spec, width, height);
@@ -240,5 +239,5 @@ function drawing(panel, form) {
   return draw;
 }
 
-E.drawing = drawing;
+Object.assign(E, { drawing, morph });
 })();

@@ -1,7 +1,7 @@
 /* Put the explorers of a page to work: read the controls, show the result, keep the address. */
 (() => {
 "use strict";
-const { drawing, kinds, refuse } = explorers;
+const { drawing, kinds, morph, refuse } = explorers;
 
 const PANEL = `<div class="panel"><p class="readout" role="slider" tabindex="0"
   aria-label="values in the drawing" aria-valuemin="0"></p><svg role="img"></svg></div>`;
@@ -19,12 +19,16 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
     class="code">Copy as Python</button><pre tabindex="0"></pre></details>` : ""}</div>`;
 
 const fillIn = (table, [head, ...rows]) => {
-  table.tBodies[0].innerHTML = `<tr>${head.map((c) => `<th scope="col">${c}`).join("")}</tr>${
+  const [body] = table.tBodies, now = body.cloneNode(false);
+  now.innerHTML = `<tr>${head.map((c) => `<th scope="col">${c}`).join("")}</tr>${
     rows.map(([first, ...rest]) =>
       `<tr><th scope="row">${first}</th>${rest.map((c) => `<td>${c}`).join("")}</tr>`).join("")}`;
-  const { scrollWidth, clientWidth, scrollHeight, clientHeight } = table.parentElement;
-  // what scrolls must do so from the keyboard
-  table.parentElement.tabIndex = -(scrollWidth <= clientWidth && scrollHeight <= clientHeight);
+  morph(body, now);
+};
+// What scrolls must do so from the keyboard.
+const makeReachable = (region) => {
+  const { scrollWidth, clientWidth, scrollHeight, clientHeight } = region;
+  region.tabIndex = -(scrollWidth <= clientWidth && scrollHeight <= clientHeight);
 };
 
 // Copy a text, and say so on the button; where the browser does not allow it, say where to find it.
@@ -64,7 +68,8 @@ function start(figure) {
   body.innerHTML = page(kind, data);
   const form = $("form"), presets = $(".presets"), { elements } = form;
   const fields = [...elements].filter(({ name }) => name);
-  const panels = [...body.querySelectorAll(".panel")].map((panel) => drawing(panel, form));
+  const boxes = [...body.querySelectorAll(".panel")];
+  const panels = boxes.map((panel) => drawing(panel, form));
   const tables = body.querySelectorAll("table"), error = document.createElement("p");
   error.id = `${figure.id}-error`;
   error.setAttribute("role", "alert");
@@ -95,13 +100,16 @@ function start(figure) {
     for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
   };
   const show = ({ verdict = "", sentence, plots, tables: rows }) => {
+    // All sizes are read before or after all is written, so that the page is laid out once.
+    const widths = boxes.map(({ clientWidth }) => clientWidth || 600);
     dim(false);
     error.remove();
     $(".verdict").textContent = verdict;
     $(".sentence").textContent = sentence;
-    plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }));
+    plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i]));
     rows.forEach((table, i) => fillIn(tables[i], table));
     if (kind.python) $("pre").textContent = kind.python(values, data);
+    body.querySelectorAll(".scrolls").forEach(makeReachable);
   };
   const complain = (field, message) => {
     dim(true);

@@ -189,24 +189,23 @@ const hullAbove = (points, at) => {
   return alone && alone.y >= height(a, b) ? [alone.y, [alone]] : [height(a, b), [a, b]];
 };
 
-const uniqueNumbers = (all) => [...new Set(all)].sort((a, b) => a - b);
+const uniqueNumbers = (all) => [...new Set(Float64Array.from(all).sort())];
 
 // Extremes of the exact metric if the sampled one is from `low` to `high`. `ranks` are looked at
 // first; unless `finer` is false, also those between the ones that matter and their neighbors.
 const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = true) => {
   const side = +(low + high > least + largest); // digits are kept near both ends of the curve
   const ends = side ? [largest - high, largest - low] : [low - least, high - least];
-  const unique = (all) => uniqueNumbers(all).filter((r) => r <= n);
+  const first = uniqueNumbers(ranks.filter((r) => r <= n));
   return [-1, 1].map((sign) => {
-    for (let some = unique(ranks); ;) {
+    for (let some = first; ;) {
       const points = some.map((r, i) => ({ i, x: at(r)[side], y: sign * exact(r, n) }));
       const { x } = points.reduce((a, b) => (b.y > a.y ? b : a));
       const [y, mixed] = hullAbove(points, Math.min(Math.max(x, ends[0]), ends[1]));
-      const gaps = mixed.flatMap(({ i }) => [i, i + 1]).filter((i) => i > 0 && i < some.length);
-      const more = unique([...some, ...gaps.flatMap((i) => tabulate(3, (j) =>
+      const gaps = mixed.flatMap(({ i }) => [i, i + 1]).filter((i) => some[i] - some[i - 1] > 1);
+      if (!finer || !gaps.length) return sign * y || 0;
+      some = uniqueNumbers([...some, ...gaps.flatMap((i) => tabulate(3, (j) =>
         Math.round(some[i] - ((j + 1) / 4) * (some[i] - some[i - 1]))))]);
-      if (!finer || more.length === some.length) return sign * y || 0;
-      some = more;
     }
   });
 };
@@ -216,11 +215,11 @@ const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = tr
 const explain = (metric, n, m, replacement) => {
   const values = sampledValues(metric, m), known = new Map();
   const [least, largest] = [Math.min(...values), Math.max(...values)];
+  const offs = [values.map((v) => v - least), values.map((v) => largest - v)];
   const at = (rank) => { // how far its expected sampled metric is from both ends
     if (!known.has(rank)) {
       const p = rankDistribution(rank, n, m, replacement);
-      known.set(rank, [values.map((v) => v - least), values.map((v) => largest - v)]
-        .map((off) => sum(off.map((v, i) => v * p[i]))));
+      known.set(rank, offs.map((off) => p.reduce((total, share, i) => total + share * off[i], 0)));
     }
     return known.get(rank);
   };

@@ -168,16 +168,16 @@ def test_values_are_read_out_by_pointer_and_keyboard(visit, name):
     for panel in tab.explorer.locator(".panel").all():
         drawing, readout = panel.locator("svg"), panel.locator(".readout")
         drawing.scroll_into_view_if_needed()
-        hint, box = readout.inner_text(), box_of(drawing)
+        hint, box = readout.text_content(), box_of(drawing)
         tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
-        pointed = readout.inner_text()
+        pointed = readout.text_content()
         assert pointed != hint
         assert drawing.locator(".cross").count() == 1
         names = drawing.locator("text.name").all_text_contents()
         assert all(line in pointed for line in names)
         assert drawing.locator(".dot").count() == max(len(names), 1)
         tab.mouse.move(1, 1)
-        assert readout.inner_text() == hint
+        assert readout.text_content() == hint
         readout.focus()
         tab.keyboard.press("Home")
         first = readout.inner_text()

@@ -8,10 +8,13 @@ const NAMES = ["uncorrected", "rank estimate", "corrected"], KINDS = ["bias", "s
 const roof = (value) =>
   Math.sign(value) * ([0, 0.02, 0.05, 0.1, 0.2, 0.5, 1].find((top) => Math.abs(value) <= top) ?? 2);
 
+let known = {};
 const show = (form) => {
   const { n, m, gamma } = form, [metric, name] = E.chosen(form), grid = E.spaced(1, n, 120);
   if (n < 3) E.refuse("n", "At least 3, please.");
-  const problem = M.problem(metric, n, m);
+  const key = `${name} ${n} ${m}`; // another gamma is the same problem
+  if (known.key !== key) known = { key, problem: M.problem(metric, n, m) };
+  const { problem } = known;
   const tables = [M.uncorrected(metric, n, m), M.rankEstimate(metric, n, m),
     M.biasVariance(gamma, problem)];
   const errors = tables.map((t) => M.averageError(t, problem).map((v) => fixed(v, 4)));
