@@ -8,10 +8,10 @@
   }
 
   // Nothing moves under a reader's eyes: the text shows once its explorers are drawn and the
-  // formulas on the screen are set, but not later than after three seconds.
+  // formulas on the screen are set, but not later than after two seconds.
   page.classList.add("arranging");
   const show = () => page.classList.remove("arranging");
-  setTimeout(show, 3000);
+  setTimeout(show, 2000);
   const read = new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
   const near = (element) => {
     const {top, bottom} = element.getBoundingClientRect();
