@@ -29,17 +29,17 @@ NOTEBOOKS = {
     "book/data/ranks.csv": b"",
     "book/06-toy-example.ipynb": b"solved",
     "book/06-toy-example-student.ipynb": b"to do",
+    "book/05b-part-sampling-student.ipynb": b"reads toy-example.md",
     "book/toy-example.md": b"solved",
 }
 
 
 @pytest.fixture(scope="module")
 def zips(tmp_path_factory):
-    """Write the zips from that of the notebooks; return the files of each."""
+    """Write the zips from those of notebooks and slides; return the files of each."""
     folder = tmp_path_factory.mktemp("html")
-    with zipfile.ZipFile(folder / course.ZIP, "w") as archive:
-        for name, content in NOTEBOOKS.items():
-            archive.writestr(f"sampled-metrics-notebooks/{name}", content)
+    course.pack(folder / course.ZIP, NOTEBOOKS)
+    course.pack(folder / course.SLIDES, {"slides.html": b"slides"})
     course.write_zips(folder)
     return {
         kind: {
@@ -75,7 +75,7 @@ def test_students_get_nothing_that_is_solved(zips):
 
 def test_teachers_get_all_that_grades(zips, tmp_path):
     teacher = zips["teacher"]
-    assert set(NOTEBOOKS) <= set(teacher)
+    assert {*NOTEBOOKS, "slides/slides.html"} <= set(teacher)
     for name in re.findall(r"^assignment/[\w.-]+", teacher["README.txt"].decode(), re.MULTILINE):
         assert name in teacher, name
     for name, content in teacher.items():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from slide_source import ZIP as SLIDES
 
 from notebooks import ZIP, pack
 
@@ -43,6 +44,7 @@ TEACHER = f"""\
 
 {INSTALL}
 book/                                 the notebooks, with and without solutions
+slides/slides.html                    the slides, in Markdown that shows itself in a browser
 assignment/assignment.ipynb           what students get
 assignment/assignment-answers.ipynb   the same with functions and answers in words
 assignment/grade.py                   grades; needs the other .py files beside it
@@ -147,24 +149,32 @@ def answer_cell(task, points, model):
     return nbformat.v4.new_markdown_cell(source, metadata=metadata)
 
 
-def is_solved(name):
-    """Say whether a file of the notebooks' zip has what a student should find."""
-    book = name.startswith("book/") and name.endswith((".ipynb", ".md"))
-    return book and not name.endswith("-student.ipynb")
+def is_for_students(name):
+    """Say whether a file of the notebooks' zip is without what a student should find.
+
+    A part's first page counts the exercises in the sources of its chapters, which have solutions.
+    """
+    page = name.startswith("book/") and name.endswith((".ipynb", ".md"))
+    return not page or (name.endswith("-student.ipynb") and "-part-" not in name)
+
+
+def contents(path):
+    """Return the files of a zip by their names in its folder."""
+    with zipfile.ZipFile(path) as archive:
+        return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
 
 
 def write_zips(folder):
-    """Write both zips beside that of the notebooks."""
-    with zipfile.ZipFile(folder / ZIP) as archive:
-        names = {name.partition("/")[2]: name for name in archive.namelist()}
-        files = {short: archive.read(name) for short, name in names.items()}
+    """Write both zips beside those of the notebooks and of the slides."""
+    files, slides = contents(folder / ZIP), contents(folder / SLIDES)
     blank, answers = (nbformat.writes(assignment(model)).encode() for model in (False, True))
-    student = {name: file for name, file in files.items() if not is_solved(name)}
+    student = {name: file for name, file in files.items() if is_for_students(name)}
     student |= {"README.txt": STUDENT.encode(), "assignment.ipynb": blank}
     pack(folder / "sampled-metrics-student.zip", student)
     own = {name: (FOLDER / name).read_bytes() for name in GRADER}
     own |= {"assignment.ipynb": blank, "assignment-answers.ipynb": answers}
     teacher = files | {f"assignment/{name}": content for name, content in own.items()}
+    teacher |= {f"slides/{name}": content for name, content in slides.items()}
     teacher["README.txt"] = TEACHER.encode()
     pack(folder / "sampled-metrics-teacher.zip", teacher)
 
