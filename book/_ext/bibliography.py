@@ -10,15 +10,25 @@ from sphinxcontrib.bibtex.style.template import join, year
 
 
 class AuthorYear(BaseLabelStyle):
-    """Labels such as Krichene and Rendle, 2020: the words of a citation in parentheses."""
+    """Labels such as Krichene and Rendle, 2020: the words of a citation in parentheses.
+
+    Works that are cited alike get letters, as labels must differ.
+    """
 
     def format_labels(self, sorted_entries):
-        """Yield a label for each work."""
+        """Return a label for each work."""
         person = PersonStyle()
         words = join(sep=", ")[person.author_or_editor_or_title(full=False), year]
-        for entry in sorted_entries:
-            data = {"entry": entry, "style": SimpleNamespace(person=person)}
-            yield str(words.format_data(data))
+        style = SimpleNamespace(person=person)
+        labels = [
+            str(words.format_data({"entry": entry, "style": style})) for entry in sorted_entries
+        ]
+        return [
+            f"{label}{chr(ord('a') + labels[:i].count(label))}"
+            if labels.count(label) > 1
+            else label
+            for i, label in enumerate(labels)
+        ]
 
 
 class Style(Plain):
