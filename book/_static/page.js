@@ -7,12 +7,14 @@
     page.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   }
 
-  // Nothing moves under a reader's eyes: the text shows once its explorers are drawn and the
-  // formulas on the screen are set, but not later than after two seconds.
+  // Nothing moves under a reader's eyes: the text shows once its font is there, its explorers are
+  // drawn and the formulas on the screen are set, but not later than after two seconds.
   page.classList.add("arranging");
   const show = () => page.classList.remove("arranging");
   setTimeout(show, 2000);
   const read = new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
+  const fonts = read.then(() => Promise.allSettled(["1em", "italic 1em", "600 1em"].map(
+    (face) => document.fonts.load(`${face} "Source Sans Pro"`))));
   const near = (element) => {
     const {top, bottom} = element.getBoundingClientRect();
     return bottom > -innerHeight && top < 2 * innerHeight;
@@ -20,7 +22,7 @@
   if (window.MathJax) {
     MathJax.startup = {
       pageReady: async () => {
-        await read;
+        await fonts;
         await MathJax.typesetPromise([...document.querySelectorAll(".math")].filter(near));
         show();
         await MathJax.startup.defaultPageReady(); // sets all the others
@@ -28,7 +30,7 @@
       },
     };
   } else {
-    read.then(show);
+    fonts.then(show);
   }
 
   // A toggle is named by what it shows.
