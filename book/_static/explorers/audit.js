@@ -37,7 +37,8 @@ const sentences = (row, { n, m, k, alike }, name, from, to) => {
   if (isPopular(row)) {
     said.push("Its candidates were drawn by popularity, so nothing bounds the exact value.");
   } else {
-    const uneven = row.exact_on === "uneven" ? ", if all queries had as many; theirs differ" : "";
+    const uneven = row.exact_on === "uneven"
+      ? ", if each query had that many items, which is not so here" : "";
     said.push(`Chance aside, exact ${name} ${from === to ? `is ${from}`
       : `can be anything from ${from} to ${to}`}${uneven}.`);
     if (alike) {

@@ -71,8 +71,8 @@ E.add("elsewhere", {
     + E.select("metric", "metric", Object.keys(METRICS))
     + E.steps("m", "m, sampled items", sizes(all), 100),
   tables: ["Exact and expected sampled values"],
-  presets: [["Beauty (BERT4Rec's protocol)", { data: "beauty", metric: "Recall@10", m: "100" }],
-    ["Video Games (SASRec's protocol)", { data: "games", metric: "Recall@10", m: "100" }],
+  presets: [["Beauty (BERT4Rec's data)", { data: "beauty", metric: "Recall@10", m: "100" }],
+    ["Video Games (SASRec's data)", { data: "games", metric: "Recall@10", m: "100" }],
     ["MovieLens, 1,000 samples", { data: "movielens", metric: "Recall@10", m: "1000" }],
     ["AUC: never wrong", { data: "beauty", metric: "AUC", m: "100" }]],
   python,

@@ -93,7 +93,7 @@ E.add("plan", {
       E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
     + E.number("users", "users", 6040, 10, 1e5, 81),
   idle: ({ kind }) => (kind === "exact" ? ["m"] : []),
-  tables: ["With so many users; difference and standard error in points"],
+  tables: ["With this number of users; difference and standard error in points"],
   presets: [["A pilot of 300 users", { kind: "exact", users: 300 }],
     ["All of MovieLens 1M", { kind: "exact", users: 6040 }],
     ["The usual protocol: 100 samples", { kind: "uncorrected", m: "100", users: 6040 }],
