@@ -213,6 +213,7 @@ def test_right_and_wrong_answers(visit, page, width):
 def test_the_keyboard_is_enough(visit):
     tab = visit("elsewhere")
     place = box(tab, "ex-elsewhere-limit")
+    place.get_by_label("rank").wait_for()  # what is still arranged cannot have the focus
     place.get_by_label("rank").focus()
     tab.keyboard.type("545")
     tab.keyboard.press("Tab")
@@ -304,6 +305,7 @@ def test_a_quiz_answers_and_counts(visit, page, width):
 
 def test_a_quiz_needs_no_mouse(visit):
     tab = visit("quiz-metrics")
+    tab.locator("#quiz summary").first.wait_for()
     tab.locator("#quiz summary").first.focus()
     tab.keyboard.press("Enter")
     tab.locator("#quiz summary").first.locator(".verdict").get_by_text("Wrong").wait_for()
