@@ -73,6 +73,12 @@ def test_students_get_nothing_that_is_solved(zips):
     assert text.count("raise NotImplementedError") == 8
 
 
+def test_everybody_may_read_what_is_unpacked(tmp_path):
+    course.pack(tmp_path / "some.zip", NOTEBOOKS)
+    with zipfile.ZipFile(tmp_path / "some.zip") as archive:
+        assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o644}
+
+
 def test_teachers_get_all_that_grades(zips, tmp_path):
     teacher = zips["teacher"]
     assert {*NOTEBOOKS, "slides/slides.html"} <= set(teacher)

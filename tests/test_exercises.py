@@ -64,6 +64,8 @@ def heard(capsys, right, answer):
         (54542, "54 542"),
         (-0.0123, "\N{MINUS SIGN}1.23e-2"),
         (float("inf"), "\N{INFINITY}"),
+        ("c", "(C)"),
+        ("C", "c)"),
     ],
 )
 def test_right(capsys, right, answer):

@@ -186,6 +186,7 @@ def pack(path, contents):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in sorted(contents.items()):
             entry = zipfile.ZipInfo(f"{path.stem}/{name}")
+            entry.external_attr = 0o644 << 16  # for all to read
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
 
 

@@ -44,7 +44,9 @@ const BLANKS = /[ \t\n\r\f\v\u00a0\u2000-\u200a\u202f\u3000]+/g;
 const GROUPS = /([0-9])[ ,_](?=[0-9]{3}(?![0-9]))/g;
 const DIGITS = "[+-]?(?:(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|nan)";
 const NUMBER = RegExp(`^(${DIGITS})(?: ?/ ?(${DIGITS}))? ?(%?)$`);
-const plain = (text) => text.replace(BLANKS, " ").replace(/^ | $/g, "").toLowerCase();
+const LETTER = /^\(?([a-z])\)$/; // a choice: (c) is c
+const plain = (text) =>
+  text.replace(BLANKS, " ").replace(/^ | $/g, "").toLowerCase().replace(LETTER, "$1");
 const toNumber = (digits) => Number(digits.replace("inf", "Infinity"));
 
 function readings(entry, percent) {

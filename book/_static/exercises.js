@@ -60,13 +60,16 @@ function fill(box) {
     box.classList.toggle("solved", right.every(Boolean));
   }
   const form = make("form", {}, ...fields.map(([, , row]) => row),
-    make("button", { textContent: "Check" }), status);
+    make("button", { textContent: "Check" }),
+    make("span", { className: "note", textContent: " Numbers to three digits." }), status);
   const title = box.closest(".exercise").querySelector(".caption-number").textContent.trim();
   form.setAttribute("aria-label", `Your answer to ${title}`);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     check();
-    keep({ ...answered(), [name]: entries() });
+    const all = answered(), now = entries();
+    // A right answer stays, whatever is tried after it.
+    if (isSolved(answer, now) || !isSolved(answer, all[name])) keep({ ...all, [name]: now });
   });
   fields.forEach(([field, verdict]) => field.addEventListener("input", () => {
     showVerdict(verdict, null);

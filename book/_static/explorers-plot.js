@@ -158,7 +158,7 @@ function drawing(panel, form) {
       `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + shift}" r="4"/>`).join("")}` : "";
     const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
     readout.innerHTML = stop ? `${head && `${head}: `}${words}`
-      : "To read values, point at the drawing, or press arrow keys here.";
+      : "To read values, point at the drawing or tap it, or press arrow keys here.";
     readout.setAttribute("aria-valuenow", Math.max(at, 0));
     readout.setAttribute("aria-valuetext", readout.textContent);
   };

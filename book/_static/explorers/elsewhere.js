@@ -57,7 +57,7 @@ const python = (form, all) => {
   return `import pandas as pd
 from sampled_metrics import ${["Draw", metric.split("(")[0], "TiedRanks"].sort().join(", ")}
 
-# in the book's repository; ${form.m > 200 ? "takes very long" : "takes a minute or more"}
+# in the folder above book/; ${form.m > 200 ? "takes very long" : "takes a minute or more"}
 table = pd.read_csv("book/data/elsewhere_${form.data}.csv.gz")
 metric, draw = ${metric}, Draw(${form.m})
 for name in ${JSON.stringify(names.filter((name) => name !== "random"))}:

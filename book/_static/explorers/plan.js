@@ -71,7 +71,7 @@ const python = ({ pair, metric, m, kind, users: n }) => {
   return `import pandas as pd
 from sampled_metrics import ${names.sort().join(", ")}
 
-# in the book's repository
+# in the folder above book/
 table = pd.read_csv("book/data/movielens_ranks.csv")
 ${first}, ${second} = (
     TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])

@@ -18,6 +18,7 @@ import pandas as pd
 __all__ = ["Answer"]
 
 BLANKS = re.compile("[ \t\n\r\f\v\u00a0\u2000-\u200a\u202f\u3000]+")
+LETTER = re.compile(r"^\(?([a-z])\)$")  # a choice: (c) is c
 GROUPS = re.compile("([0-9])[ ,_](?=[0-9]{3}(?![0-9]))")  # in 1,234 and 12 345 and 1_000_000
 DIGITS = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|nan)"
 NUMBER = re.compile(f"({DIGITS})(?: ?/ ?({DIGITS}))? ?(%?)")
@@ -180,7 +181,7 @@ def _readings(entry: object, percent: bool) -> list[str]:
 
 
 def _text(entry: object) -> str:
-    return BLANKS.sub(" ", str(entry)).strip(" ").lower()
+    return LETTER.sub(r"\1", BLANKS.sub(" ", str(entry)).strip(" ").lower())
 
 
 def _number(text: str, percent: bool) -> float | str:
