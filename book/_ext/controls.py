@@ -16,6 +16,7 @@ WRONG = {  # roles that contradict each other, and ids that all exercises or pro
     ' id="exercise-content"': "",
     ' id="solution-content"': "",
     ' id="proof-content"': "",
+    ' class="proof admonition" id="proof"': ' class="proof admonition"',
 }
 
 

@@ -5,6 +5,7 @@ from html import escape
 
 from docutils import nodes
 
+SENTENCE = re.compile(r".*?(?:[.?!][\"”]?(?=\s|$)|$)", re.DOTALL)
 PICTURE = "_static/order-flip.png"
 WORDS_OF_PICTURE = (
     "Three lines between two columns. Exact, from the top: Z, Y, X. "
@@ -16,7 +17,7 @@ def first_sentence(doctree):
     """Return the first sentence of the page's text."""
     for paragraph in doctree.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
-            return re.split(r"(?<=[.?!:])\s", paragraph.astext())[0].rstrip(":")
+            return SENTENCE.match(paragraph.astext())[0].rstrip(":")
     return ""
 
 
