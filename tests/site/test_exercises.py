@@ -271,6 +271,7 @@ def test_a_part_lists_its_exercises(html, part):
 
 def test_without_javascript_the_page_is_as_it_was(visit):
     tab = visit("elsewhere", java_script_enabled=False)
+    tab.wait_for_load_state()  # style sheets, too: what they hide is seen before
     assert tab.locator("form:visible").count() == 0
     assert tab.locator("#ex-elsewhere-limit .cell_output").inner_text().strip() == "No answer yet."
     assert tab.locator("#ex-elsewhere-limit details").first.get_attribute("open") is None
