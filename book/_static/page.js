@@ -43,7 +43,8 @@
 
   // What scrolls can be scrolled by keyboard.
   const reach = () => {
-    for (const box of document.querySelectorAll(".bd-article :is(pre, .output, div.math)")) {
+    const boxes = ".bd-article :is(pre, .output, div.math, .pst-scrollable-table-container)";
+    for (const box of document.querySelectorAll(boxes)) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     }
   };

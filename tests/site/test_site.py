@@ -375,7 +375,8 @@ def test_notebooks_can_be_downloaded(page, html):
 
 def test_the_root_leads_to_the_book_and_says_what_it_is(browser, site, html):
     tab = open_tab(browser, site, "", lands_on=f"{PAGES[0]}.html")
-    assert tab.wrong == []
+    # leaving the root may cut off the request for its icon
+    assert [wrong for wrong in tab.wrong if not wrong.endswith("favicon.svg")] == []
     tab.close()
     root = soup(html / "index.html")
     assert root.find("title").get_text() == "Sampled Metrics, Exactly"
