@@ -166,7 +166,9 @@ def contents(path):
 
 def write_zips(folder):
     """Write both zips beside those of the notebooks and of the slides."""
-    files, slides = contents(folder / ZIP), contents(folder / SLIDES)
+    files = contents(folder / ZIP)
+    # a build of some pages may be without slides
+    slides = contents(folder / SLIDES) if (folder / SLIDES).exists() else {}
     blank, answers = (nbformat.writes(assignment(model)).encode() for model in (False, True))
     student = {name: file for name, file in files.items() if is_for_students(name)}
     student |= {"README.txt": STUDENT.encode(), "assignment.ipynb": blank}
