@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
@@ -204,6 +204,7 @@ def test_tests_keep_their_level_and_intervals_cover():
 
 
 @given(st.permutations(range(N_USERS)))
+@settings(max_examples=20)
 def test_users_are_aligned_by_name(order):
     shuffled = evaluate({"A": A, "B": B[order]}, METRICS, Draw(30))
     straight = evaluate(PAIR, METRICS, Draw(30))
