@@ -204,7 +204,7 @@ def survives(task: tuple[str, str, list[str]]) -> bool:
         try:
             importlib.import_module("sampled_metrics.cli")
             return pass_examples(examples) and pass_tests(own) and pass_tests(others)
-        except Exception:  # of the module when it is imported, or of pytest about what was left open
+        except Exception:  # of an import, or of pytest about what was left open
             return False
 
 
