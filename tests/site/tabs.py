@@ -65,6 +65,15 @@ def table(tab, i=0):
     return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
 
 
+def table_of_each_metric(tab):
+    """Choose one metric after the other; yield its name and the table that appears."""
+    choice = tab.explorer.locator("[name=metric]")
+    for name in choice.locator("option").all_inner_texts():
+        choice.select_option(name)
+        settle(tab)
+        yield name, table(tab)
+
+
 def verdict(tab):
     return tab.explorer.locator(".verdict").inner_text()
 
