@@ -177,7 +177,7 @@ def test_turns_of_phrase_are_plain(page):
 CHAPTERS = [page for page in PAGES if "\n## Further reading\n" in source(page)]
 every_chapter = pytest.mark.parametrize("page", CHAPTERS)
 FIGURES = {"history": 2}  # else at least three
-LINES = 8  # of a cell that is shown
+LINES = 12  # of a cell that is shown
 FOLDED = re.compile(r"hide-input|hide-cell|remove-cell|remove-input")
 
 
