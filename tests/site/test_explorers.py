@@ -316,7 +316,8 @@ def test_corrections_by_keyboard(start):
     ]
     assert [row[1:] for row in table(tab)[1:]] == errors
     values = np.column_stack([f.values for f in fitted])
-    assert table(tab, 1)[1:] == [[str(i), *fixed(v, 4)] for i, v in enumerate(values, start=1)]
+    first = [[str(i), *fixed(v, 4)] for i, v in enumerate(values[:12], start=1)]
+    assert table(tab, 1)[1:] == first
 
 
 def test_reviewers_calculator_by_keyboard(start):

@@ -201,6 +201,11 @@ STICKING_OUT = """() => {
         .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e))
         .map(e => e.outerHTML.slice(0, 120));
 }"""
+# Equations that begin to the left of their box, where nobody can scroll to.
+OUT_OF_REACH = """() => [...document.querySelectorAll("article div.math")]
+    .filter(box => box.querySelector("mjx-math")?.getBoundingClientRect().left
+                   < box.getBoundingClientRect().left - box.scrollLeft - 1)
+    .map(box => box.textContent.slice(0, 60))"""
 WIDTHS_OF_PAGE_AND_WINDOW = """() => {
     const {scrollWidth, clientWidth} = document.documentElement;
     return [scrollWidth, clientWidth];
@@ -222,6 +227,7 @@ def test_page_fits_the_screen(tab, width, scheme):
         tab.screenshot(path=picture, full_page=True)
     assert page <= window, f"scrolls sideways, see {picture}"
     assert sticking_out == [], f"see {picture}"
+    assert tab.evaluate(OUT_OF_REACH) == []
 
 
 def test_images_are_vector_graphics_with_a_text(tab):
