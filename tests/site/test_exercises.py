@@ -52,6 +52,7 @@ ODD = (
 1,234,567|12,34|1 234|1_000|1,2345|0,123|1/2|1 / 3|-1/3|1/0|0/0|inf/inf|1/-0|50%|50 %|50  %| 50 %
 %|5%%|1/2%|true|TRUE|false|1|1.0|1e0|0.0|2|ABC| a  b |1.125|1.135|1.145|-1.125|0.5625|9.995|999.5
 9995|999.4|999.6|1e-12|9.9e-13|-9.9e-13|100|99.95|1e22|1e23|123456789012345678901234|1e309|-1e309
+0,5|0,0655|−0,5|,5|+0,|5,|12,5 %|27 users|1,234 users|0,123 pts|0,123,456|3rd|1-2|0.5 .|2%%|00,5
 9007199254740993|1e-400|5.|.|e5|1e|½|1.2.3|(c)|C)|(ab)|(1)|--1|+5|0x10|0.1234,567|NDCG@10|Ä|2\u2009000|1e+05|1.005
 2.675|1.115|9.99|10.0|1.00e1|9.90|0.999|1.001|1000|1001|999|1010|0.0999499999|304|304.0|||\u00a0
 """.strip("\n")
@@ -65,6 +66,7 @@ NUMBERS = st.one_of(
     st.builds("{}/{}".format, st.integers(-2000, 2000), st.sampled_from([1, 2, 3, 8, 64, 1000])),
     st.builds("{:.3e}{}".format, st.floats(-1e3, 1e3), st.sampled_from(["", "%", " %"])),
     st.text("0123456789.,_ eE+-/%inf\N{MINUS SIGN}", max_size=8),
+    st.from_regex(r"[+-]?[0-9]{0,4}[.,]?[0-9]{0,4} ?%? ?[a-z%.]{0,3}", fullmatch=True),
 )
 
 
@@ -75,7 +77,7 @@ def javascript(browser, site):
     tab.goto(f"{site}book/elsewhere.html", wait_until="load")
     yield lambda cases: tab.evaluate(
         """cases => cases.map(([digests, labels, percent, entries]) =>
-            answers.told(labels, answers.judge({ digests, percent }, entries)))""",
+            answers.told(labels, answers.judge({ digests, percent }, entries), entries))""",
         cases,
     )
     tab.close()
@@ -304,6 +306,33 @@ def test_a_quiz_answers_and_counts(visit, page, width):
     assert tab.get_by_role("status").inner_text() == ""
     assert tab.locator("#quiz details[open]").count() == 0
     assert "".join(tab.locator("#quiz .verdict").all_inner_texts()) == ""
+
+
+def test_choices_of_a_quiz_are_kept_and_forgotten(visit):
+    tab = visit("quiz-wild")
+    questions = tab.locator("#quiz > section")
+    for number, place in ((0, 1), (2, 0), (2, 1)):  # the first choice counts
+        questions.nth(number).locator("summary").nth(place).click()
+    score = tab.locator("#quiz [role=status]")
+    score.get_by_text("of 2.").wait_for()
+    before = score.inner_text()
+    tab.reload(wait_until="domcontentloaded")
+    score.get_by_text("of 2.").wait_for()
+    assert score.inner_text() == before
+    assert tab.locator("#quiz details[open]").count() == 2
+    assert tab.locator("#quiz details[open] .verdict:empty").count() == 0
+    assert questions.nth(2).locator("details").first.get_attribute("open") is not None
+    part = visit("part-wild")
+    part.get_by_role("button", name="Forget").click()
+    assert part.get_by_role("button", name="Forget").count() == 0
+    tab.reload(wait_until="load")
+    assert tab.locator("#quiz details[open]").count() == 0
+    questions.first.locator("summary").first.click()
+    score.get_by_text("of 1.").wait_for()
+    tab.get_by_role("button", name="Start again").click()
+    tab.reload(wait_until="load")
+    assert score.inner_text() == ""
+    assert tab.locator("#quiz details[open]").count() == 0
 
 
 def test_a_quiz_needs_no_mouse(visit):

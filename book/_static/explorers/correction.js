@@ -8,21 +8,21 @@ const NAMES = ["uncorrected", "rank estimate", "corrected"], KINDS = ["bias", "s
 const roof = (value) =>
   Math.sign(value) * ([0, 0.02, 0.05, 0.1, 0.2, 0.5, 1].find((top) => Math.abs(value) <= top) ?? 2);
 
-let known = {};
+// Another gamma is the same problem.
+const problemOf = E.keepLast((metric, k, n, m) => M.problem(E.chosen({ metric, k })[0], n, m));
+
 const show = (form) => {
   const { n, m, gamma } = form, [metric, name] = E.chosen(form), grid = E.spaced(1, n, 120);
   if (n < 3) E.refuse("n", "At least 3, please.");
-  const key = `${name} ${n} ${m}`; // another gamma is the same problem
-  if (known.key !== key) known = { key, problem: M.problem(metric, n, m) };
-  const { problem } = known;
+  const problem = problemOf(form.metric, form.k, n, m);
   const tables = [M.uncorrected(metric, n, m), M.rankEstimate(metric, n, m),
     M.biasVariance(gamma, problem)];
   const errors = tables.map((t) => M.averageError(t, problem).map((v) => fixed(v, 4)));
   const curves = grid.map((r) => {
-    const p = M.rankDistribution(r, n, m);
+    const among = M.distribution(r, n, m);
     return tables.map((values) => {
-      const [center, variance] = M.meanAndVariance(values, p);
-      return [center - metric(r, n), Math.sqrt(variance)];
+      const center = M.average(values, among);
+      return [center - metric(r, n), Math.sqrt(M.variance(values, among, center))];
     });
   });
   return {
