@@ -176,7 +176,7 @@ def test_turns_of_phrase_are_plain(page):
 
 CHAPTERS = [page for page in PAGES if "\n## Further reading\n" in source(page)]
 every_chapter = pytest.mark.parametrize("page", CHAPTERS)
-LINES = 12  # of a cell that is shown, blank ones apart
+LINES = 7  # of a cell that is shown, blank ones apart
 FOLDED = re.compile(r"hide-input|hide-cell|remove-cell|remove-input")
 
 
