@@ -22,7 +22,7 @@ from sampled_metrics import (
     explain,
     ranks_from_recommendations,
 )
-from tabs import PAGES, change, enter, fixed, go_to, open_explorer, settle, table, verdict
+from tabs import PAGES, change, enter, fixed, go_to, settle, table, verdict
 
 # --- the arithmetic, number by number
 
@@ -527,12 +527,10 @@ def test_explorer_can_be_printed(visit, name):
     assert not any(control.is_visible() for control in controls)
 
 
-def test_explorers_open_from_a_folder(browser, html):
-    for name in PAGES:
-        tab = open_explorer(browser, f"{html.as_uri()}/", name)
-        assert len(table(tab)) >= 3
-        assert tab.wrong == []
-        tab.close()
+@pytest.mark.parametrize("name", PAGES)
+def test_explorers_open_from_a_folder(visit, html, name):
+    tab = visit(name, address=f"{html.as_uri()}/book/{PAGES[name]}.html")
+    assert len(table(tab)) >= 3
 
 
 def test_links_behind_an_explorer_lead_where_they_should(browser, html):
