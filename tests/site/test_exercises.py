@@ -6,11 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics.book import Answer
+from tabs import soup
 
 BOOK = Path(__file__).parents[2] / "book"
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md"))}
@@ -24,24 +24,15 @@ QUIZZES = [page for page in SOURCES if page.startswith("quiz-")]
 
 
 @pytest.fixture
-def visit(browser, site):
-    """Open pages, all in one browser's profile; nothing may go wrong on them."""
-    contexts, wrong = [], []
+def visit(tab_for, site):
+    """Open pages; nothing may go wrong on them."""
 
     def visit(page, width=1280, **options):
-        if not contexts or options:
-            contexts.append(browser.new_context(reduced_motion="reduce", **options))
-        tab = contexts[-1].new_page()
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
+        tab = tab_for({"width": width, "height": 900}, **options)
         tab.goto(f"{site}book/{page}.html", wait_until="domcontentloaded")
         return tab
 
-    yield visit
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    return visit
 
 
 # --- the rules
@@ -175,10 +166,10 @@ def enter(fields, text):
 
 def test_every_exercise_has_its_box_and_two_hints(html):
     for page, names in EXERCISES.items():
-        soup = BeautifulSoup((html / f"book/{page}.html").read_text("utf-8"), "html.parser")
+        tree = soup(html / f"book/{page}.html")
         for name in names:
-            assert len(soup.select(f"#{name} .answer-box[data-exercise={name}]")) == 1, name
-            titles = [s.get_text(strip=True) for s in soup.select(f"#{name} details > summary")]
+            assert len(tree.select(f"#{name} .answer-box[data-exercise={name}]")) == 1, name
+            titles = [s.get_text(strip=True) for s in tree.select(f"#{name} details > summary")]
             assert titles == ["Hint", "Second hint"], name
 
 
@@ -234,7 +225,7 @@ def test_answers_are_kept_and_counted_and_forgotten(visit):
     box(tab, "ex-elsewhere-limit").get_by_role("button").click()
     box(tab, "ex-elsewhere-judge").locator("select").select_option("True")
     box(tab, "ex-elsewhere-judge").get_by_role("button").click()
-    tab.reload(wait_until="domcontentloaded")  # what was right is kept
+    tab = visit("elsewhere")  # what was right is kept
     assert box(tab, "ex-elsewhere-judge").get_by_role("status").inner_text() == "Right."
     assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == "545"
     part = visit("part-wild")
@@ -243,12 +234,12 @@ def test_answers_are_kept_and_counted_and_forgotten(visit):
     part.get_by_role("button", name="Forget").click()
     assert "solved 0 of" in part.get_by_role("status").inner_text()
     assert part.get_by_role("button", name="Forget").count() == 0
-    tab.reload(wait_until="domcontentloaded")
+    tab = visit("elsewhere")
     assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == ""
 
 
 def test_a_browser_that_keeps_nothing_checks_all_the_same(visit):
-    tab = visit("elsewhere")
+    tab = visit("elsewhere", locale="en-US")  # in a profile of its own
     tab.add_init_script("""for (const name of ["getItem", "setItem"]) {
         const real = Storage.prototype[name];
         Storage.prototype[name] = function (key, ...more) {
@@ -266,8 +257,7 @@ def test_a_browser_that_keeps_nothing_checks_all_the_same(visit):
 def test_a_part_lists_its_exercises(html, part):
     text = SOURCES[part].partition("reading = {")[2].partition("}")[0]
     chapters = re.findall(r'"([\w-]+)":', text)
-    soup = BeautifulSoup((html / f"book/{part}.html").read_text("utf-8"), "html.parser")
-    links = [link["href"] for link in soup.select(".exercise-list a")]
+    links = [link["href"] for link in soup(html / f"book/{part}.html").select(".exercise-list a")]
     assert links == [f"{page}.html#{name}" for page in chapters for name in EXERCISES[page]]
 
 
