@@ -213,17 +213,17 @@ ONE = Split.from_pairs([0], [0], [0], [1], n_items=5)
 HITS = [Recall(k=1)]
 SMALL = Draw(3, n_items=9)
 WORK = {  # all of one step
-    "ranking": lambda show: exact_ranks(np.zeros((1, 5)), ONE, progress=show),
-    "iterations": lambda show: MatrixFactorization(2, n_iterations=1, progress=show).fit(ONE.train),
-    "fitting": lambda show: expected_evaluation(
-        {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, progress=show
+    "ranking": lambda **show: exact_ranks(np.zeros((1, 5)), ONE, **show),
+    "iterations": lambda **show: MatrixFactorization(2, n_iterations=1, **show).fit(ONE.train),
+    "fitting": lambda **show: expected_evaluation(
+        {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, **show
     ),
-    "sampling for A": lambda show: sampled_evaluation(
-        {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, progress=show
+    "sampling for A": lambda **show: sampled_evaluation(
+        {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, **show
     ),
-    "bounding": lambda show: evaluate({"A": [1, 2]}, HITS, SMALL, given="sampled", progress=show),
-    "testing": lambda show: evaluate({"A": [1, 2], "B": [2, 2]}, HITS).comparisons(
-        n_resamples=9, rng=0, progress=show
+    "bounding": lambda **show: evaluate({"A": [1, 2]}, HITS, SMALL, given="sampled", **show),
+    "testing": lambda **show: evaluate({"A": [1, 2], "B": [2, 2]}, HITS).comparisons(
+        n_resamples=9, rng=0, **show
     ),
 }
 
@@ -233,9 +233,9 @@ WORK = {  # all of one step
 def test_work_of_more_than_two_seconds_shows_a_progress_bar(name, seconds, capsys, monkeypatch):
     clock = count(step=seconds)  # which is looked at after each step
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
-    WORK[name](False)
+    WORK[name](progress=False)
     assert capsys.readouterr().err == ""
-    WORK[name](True)
+    WORK[name]()  # shown by default
     assert (name in capsys.readouterr().err) == (seconds > 2)
 
 
