@@ -322,24 +322,24 @@ def test_the_figure_shows_the_numbers_of_the_table():
     found = evaluate(
         {n: drawn.rvs(r, rng=1) for n, r in PAIR.items()}, METRICS, drawn, given="sampled"
     )
-    figure, table = found.plot(), found.table.set_index(["metric", "estimator"])
+    figure = found.plot()
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["A", "B"]
     for panel in figure.axes:
         top = panel.transData.transform([[0, 0], [0, 1]])[:, 1]
         assert top[0] > top[1]
+        table = found.table[found.table["metric"] == panel.get_title()]
         for i, bars in enumerate(panel.containers[1:]):
-            rows = table.loc[(panel.get_title(), bars.get_label())]
+            rows = table[table["estimator"] == bars.get_label()]
             line, _, (errors,) = bars
-            want = [
-                [rows["value"].iloc[0], i * 0.35 - 0.175],
-                [rows["value"].iloc[1], i * 0.35 + 0.825],
-            ]
+            places = [i * 0.35 - 0.175, i * 0.35 + 0.825]
+            want = np.column_stack([rows["value"], places])
             np.testing.assert_allclose(line.get_xydata().astype(float), want)
             ends = [segment[:, 0] for segment in errors.get_segments()]
             np.testing.assert_allclose(ends, rows[["low", "high"]])
-        rows = table.loc[(panel.get_title(), "bounds")]
         spans = [bar.get_bbox().intervalx for bar in panel.containers[0]]
-        np.testing.assert_allclose(spans, rows[["low", "high"]])
+        np.testing.assert_allclose(
+            spans, table.loc[table["estimator"] == "bounds", ["low", "high"]]
+        )
 
 
 def test_the_figure_grows_with_what_it_shows():

@@ -616,7 +616,7 @@ def test_the_mode_is_pinned_down_well_enough():
             A_ub=np.concatenate([below, -below, rises[:mode], -rises[mode:]]),
             b_ub=np.concatenate([observed + band, band - observed, np.zeros(99)]),
             A_eq=np.ones((1, 100)),
-            b_eq=1,
+            b_eq=[1],
         )
         for mode in range(100)
     ]
