@@ -102,11 +102,11 @@ def test_what_is_downloaded(tmp_path, monkeypatch, category, name):
     monkeypatch.setattr(_download, "cache_folder", lambda: tmp_path)
     monkeypatch.setitem(module.COUNTS, category, SMALL["games"])
     check(load_amazon(category, progress=False))
-    check(load_amazon(category, base_url="https://mirror.example/", progress=False))
+    check(load_amazon(category, base_url="https://mirror.example/"))
     checksum = module.CHECKSUMS[category]
     assert asked == [
         (f"{module.SOURCES[category][0]}{name}", checksum, False),
-        (f"https://mirror.example/{name}", checksum, False),
+        (f"https://mirror.example/{name}", checksum, True),
     ]
 
 

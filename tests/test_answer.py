@@ -317,6 +317,44 @@ def test_one_figure_holds_every_value():
     ]
 
 
+def test_the_figure_shows_the_numbers_of_the_table():
+    """Each recommender has a row, the first on top, and in it each estimator a place of its own."""
+    drawn = Draw(20, n_items=200)
+    found = evaluate(
+        {n: drawn.rvs(r, rng=1) for n, r in PAIR.items()}, METRICS, drawn, given="sampled"
+    )
+    figure = found.plot()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["A", "B"]
+    for panel in figure.axes:
+        top = panel.transData.transform([[0, 0], [0, 1]])[:, 1]
+        assert top[0] > top[1]
+        table = found.table[found.table["metric"] == panel.get_title()]
+        for i, bars in enumerate(panel.containers[1:]):
+            rows = table[table["estimator"] == bars.get_label()]
+            line, _, (errors,) = bars
+            places = [i * 0.35 - 0.175, i * 0.35 + 0.825]
+            want = np.column_stack([rows["value"], places])
+            np.testing.assert_allclose(line.get_xydata().astype(float), want)
+            ends = [segment[:, 0] for segment in errors.get_segments()]
+            np.testing.assert_allclose(ends, rows[["low", "high"]])
+        spans = [bar.get_bbox().intervalx for bar in panel.containers[0]]
+        np.testing.assert_allclose(
+            spans, table.loc[table["estimator"] == "bounds", ["low", "high"]]
+        )
+
+
+def test_the_figure_grows_with_what_it_shows():
+    """Two small panels fit beside each other on a page, and markers keep apart."""
+
+    def size(metrics, draw=None, **estimators):
+        return evaluate(PAIR, metrics, draw, estimators=estimators or None).plot().get_size_inches()
+
+    assert size(METRICS[:1]) == pytest.approx([4, 1.9])
+    assert size(METRICS) == pytest.approx([8.4, 1.9])
+    three = {name: Uncorrected() for name in "abc"}
+    assert size(METRICS, Draw(9), **three) == pytest.approx([8.4, 1.2 + 2 * 4 * 0.2])
+
+
 DRAWN = Draw(9, n_items=50)
 
 

@@ -602,6 +602,31 @@ def test_identified_set_of_bad_input(arguments, message):
         identified_set(**(usual | arguments))
 
 
+def test_the_mode_is_pinned_down_well_enough():
+    """Bounded for each mode by itself, the metric is hardly lower."""
+    draw, metric, band = Draw(20, n_items=100), Recall(k=10), 0.02
+    ranks = every_rank(draw)
+    pi = np.exp(-(((ranks - 45) / 12) ** 2))
+    seen = pi @ draw.pmf(ranks) / pi.sum()
+    below, observed = draw.pmf(ranks).cumsum(axis=1)[:, :-1].T, np.cumsum(seen)[:-1]
+    rises = np.eye(100)[:-1] - np.eye(100)[1:]
+    solved = [
+        linprog(
+            -metric(ranks),
+            A_ub=np.concatenate([below, -below, rises[:mode], -rises[mode:]]),
+            b_ub=np.concatenate([observed + band, band - observed, np.zeros(99)]),
+            A_eq=np.ones((1, 100)),
+            b_eq=[1],
+        )
+        for mode in range(100)
+    ]
+    want = max(-known(each.fun) for each in solved if each.status == 0)
+    free, humped = (
+        identified_set(seen, metric, draw, band=band, shape=s) for s in (None, "unimodal")
+    )
+    assert want - 1e-6 <= humped.high <= want + 0.1 * (free.high - want)
+
+
 @pytest.mark.parametrize(("rank", "n_items", "n_samples"), [(100, 1000, 20), (100, 300, 15)])
 @pytest.mark.parametrize("flat", [True, False])
 def test_exact_shares_are_explained(rank, n_items, n_samples, flat):

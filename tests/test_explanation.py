@@ -173,6 +173,17 @@ def test_among_many_ranks_it_looks_at_the_right_ones(metric, m, replacement):
         np.testing.assert_allclose(found.bounds, want, atol=2e-7)
 
 
+def test_far_behind_the_first_ranks_it_finds_the_best_one_of_all():
+    """The highest AUC for a hit rate mixes rank 1 with one other rank: here each is tried."""
+    draw = Draw(100, n_items=50_000)
+    g, y = curve(draw, Recall(10), AUC())
+    for value in (0.2, 0.5, 0.8):
+        share = (value - g) / (g[0] - g + (g >= value))
+        want = np.where(g < value, share * y[0] + (1 - share) * y, 0).max()
+        found = explain(Recall(10), value, **given_as(draw), exact_metric=AUC())
+        assert found.bounds.high == pytest.approx(want, abs=1e-12)
+
+
 def test_a_catalog_of_a_hundred_million():
     """Between 1 and the last rank lies the most, and at one rank the least."""
     draw = Draw(1000, n_items=91_230_610)

@@ -157,6 +157,12 @@ def test_ids_of_one_kind_in_different_columns():
         assert_same(got, EXPECTED)
 
 
+def test_ids_up_to_the_largest_integer():
+    largest = 2**63 - 1
+    table = example().assign(user=example()["user"] - 3 + largest)
+    assert known(ranks_from_scores(table).users).tolist() == [largest, largest, largest - 2]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "Float64", "object"])
 def test_scores_of_every_type(dtype):
     table = example()

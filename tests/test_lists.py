@@ -291,6 +291,11 @@ LARGE = 2**63
         ([[1], [2]], [[1], [5, 5]], "labels[1] holds item 5 twice"),
         ([[1], [2]], [[5, 5], []], "labels[0] holds item 5 twice"),
         ([["a", "b", "a"]], [["a"]], "predictions[0] holds item 'a' twice"),
+        (
+            [["a" * 200] * 2],
+            [["a"]],
+            f"predictions[0] holds item '{'a' * 37}...{'a' * 38}' twice",  # 80 characters
+        ),
         ([[2**40, 1, 2**40]], [[1]], "predictions[0] holds item 1099511627776 twice"),
         ([[1, 2**20 - 1]] * 20 + [[7, 7]], [[1]] * 21, "predictions[20] holds item 7 twice"),
         ([[1, 2**20 - 1]] * 21, [[1]] * 20 + [[2, 8, 8]], "labels[20] holds item 8 twice"),

@@ -122,7 +122,7 @@ def test_no_member_of_an_archive_is_written_anywhere(tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     """An empty cache, no folder of the user's, no proxy: tests see only what they make."""
-    folder = tmp_path / "cache"
+    folder = tmp_path / "new account" / "cache"
     monkeypatch.setattr(pooch, "os_cache", lambda project: folder)
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     for name in ("no_proxy", "NO_PROXY"):
@@ -252,7 +252,7 @@ def test_bad_download_says_what_to_do_and_leaves_nothing(
 
 
 def test_damaged_copy_stays_an_error_when_it_cannot_be_replaced(small, serve, cache):
-    cache.mkdir()
+    cache.mkdir(parents=True)
     write(cache / TRAIN_NAME, "0\t0\n")
     url, _ = serve({})
     with pytest.raises(OSError, match="404"):
@@ -286,7 +286,7 @@ def test_process_killed_in_the_middle_of_a_download(small, serve, cache, signal_
 
 
 def test_what_a_process_left_that_was_killed_while_it_wrote_is_overwritten(small, serve, cache):
-    cache.mkdir()
+    cache.mkdir(parents=True)
     write(cache / f"{TRAIN_NAME}.part", "0\t0\n")
     url, _ = serve({TRAIN_NAME: (200, TRAIN.encode(), 0), TEST_NAME: (200, TEST.encode(), 0)})
     load_movielens_1m(base_url=url, progress=False)
@@ -355,6 +355,7 @@ def test_certificate_that_nobody_vouches_for(serve, cache, tmp_path):
 
 
 def test_cache_that_cannot_be_made(cache):
+    cache.parent.mkdir()
     write(cache, "a file where the folder should be")
     with pytest.raises(OSError, match=FOLDER_VARIABLE):
         load_movielens_1m(progress=False)

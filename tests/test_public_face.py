@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sampled_metrics import (
     Draw,
     LeastSquares,
     MappedCutoff,
+    MatrixFactorization,
     Multinomial,
     Precision,
     RankEstimate,
@@ -34,9 +36,13 @@ from sampled_metrics import (
     WeightedDraw,
     compare,
     dominates,
+    evaluate,
+    exact_ranks,
+    expected_evaluation,
     identified_set,
     ranks_from_recommendations,
     sample_adaptively,
+    sampled_evaluation,
 )
 from shared import known
 from typed_calls import RIGHT, WRONG
@@ -201,6 +207,43 @@ def test_importing_loads_only_numpy():
 
 
 # --- values
+
+
+ONE = Split.from_pairs([0], [0], [0], [1], n_items=5)
+HITS = [Recall(k=1)]
+SMALL = Draw(3, n_items=9)
+WORK = {  # all of one step
+    "ranking": lambda **show: exact_ranks(np.zeros((1, 5)), ONE, **show),
+    "iterations": lambda **show: MatrixFactorization(2, n_iterations=1, **show).fit(ONE.train),
+    "fitting": lambda **show: expected_evaluation(
+        {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, **show
+    ),
+    "sampling for A": lambda **show: sampled_evaluation(
+        {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, **show
+    ),
+    "bounding": lambda **show: evaluate({"A": [1, 2]}, HITS, SMALL, given="sampled", **show),
+    "testing": lambda **show: evaluate({"A": [1, 2], "B": [2, 2]}, HITS).comparisons(
+        n_resamples=9, rng=0, **show
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize("seconds", [1.5, 2.5])
+def test_work_of_more_than_two_seconds_shows_a_progress_bar(name, seconds, capsys, monkeypatch):
+    clock = count(step=seconds)  # which is looked at after each step
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    WORK[name](progress=False)
+    assert capsys.readouterr().err == ""
+    WORK[name]()  # shown by default
+    assert (name in capsys.readouterr().err) == (seconds > 2)
+
+
+def test_what_has_no_switch_for_a_progress_bar_shows_none(capsys, monkeypatch):
+    clock = count(step=10)
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    compare([1, 2], [2, 2], Recall(k=1), SMALL, estimator=LeastSquares())
+    assert capsys.readouterr().err == ""
 
 
 def test_metrics_are_values():

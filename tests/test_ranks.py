@@ -324,6 +324,8 @@ def test_instances_may_have_names():
     assert known(ranks[[2, 0]].users).tolist() == ["eve", "ann"]
     assert ranks[[0, 0]].users is None, "a bootstrap repeats instances"
     assert Ranks.from_lists([[1]]).users is None
+    ends = np.array([-(2**63), 2**63 - 1])  # in an array, any integer is an id
+    assert known(Ranks.from_lists([[1], [2]], users=ends).users).tolist() == ends.tolist()
     graded = Ranks.from_lists([[5, 3]], gains=[[1, 2]], users=[17])
     assert known(graded.users).tolist() == [17]
 

@@ -321,7 +321,7 @@ def test_error_of_the_engine_is_there_for_those_who_run_it(three):
     ("options", "match"),
     [
         ({"scores": 3}, "scores is 3; scores must be the path of"),
-        ({"scores": "no such.parquet"}, "scores is 'no such.parquet', which DuckDB cannot read"),
+        ({"scores": "no such.parquet"}, "'no such.parquet', which DuckDB cannot read: IO Error"),
         ({"user": "who"}, "scores has no column 'who'"),
         ({"item": 3}, "item is 3; item must be a column's name"),
         ({"score": "item"}, r"scores\['item'\] is of type String"),
