@@ -279,11 +279,13 @@ def test_estimators_are_values():
 
 def frozen_things():
     fitted = BiasVariance(0.1).fit(Recall(k=1), Draw(3, n_items=9))
+    estimators = [Uncorrected(), RankEstimate(), BiasVariance(0.1), LeastSquares()]
+    estimators += [ConstrainedLeastSquares(), Multinomial(n_users=5), MappedCutoff()]
     return [
         (NDCG(k=3), "k"),
         (Draw(3, n_items=[4, 5]), "n_items"),
         (WeightedDraw(1, [1, 2]), "weights"),
-        (BiasVariance(0.1, [0.5, 0.5]), "prior"),
+        *((estimator, "prior") for estimator in estimators),
         (fitted.estimator, "gamma"),
         (Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5), "values"),
         (TiedRanks([1, 3], [0, 1], 9), "best"),
