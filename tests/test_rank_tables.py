@@ -281,9 +281,12 @@ def test_ranks_that_are_refused(tmp_path):
             {"a": [1], "b": Ranks.from_lists([[1]], users=["x"])},
             "recommenders['a'] names its users by integers, recommenders['b'] by strings",
         ),
-        (
-            {"a": Ranks([1], [0, 1], [1], gains=[3.0], ideal_gains=[2.0])},
-            "recommenders['a'] has gains that are not among the ideal_gains of their user",
+        *(
+            (
+                {"a": Ranks([1], [0, 1], [1], gains=[gain], ideal_gains=[2.0])},
+                "recommenders['a'] has gains that are not among the ideal_gains of their user",
+            )
+            for gain in (3.0, 1.0)
         ),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
