@@ -161,6 +161,12 @@ def test_columns():
     assert list(rank_table({"one": [3, 1]})) == ["recommender", "user", "rank"]
 
 
+def test_items_that_were_not_recommended_keep_their_relevance():
+    for ideal in ([2.0, 2.0, 2.0], [2.0, 1.0, 3.0]):
+        ranks = Ranks([4], [0, 1, 1], [2, 1], gains=[2.0], ideal_gains=ideal)
+        assert rank_table({"a": ranks})["relevance"].tolist() == ideal
+
+
 def test_users_without_names_are_numbered():
     """A user without relevant items has a number, but no row."""
     ranks = Ranks.from_lists([[5, 3], [], [1]])
