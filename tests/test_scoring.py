@@ -519,12 +519,12 @@ def test_options_are_checked_before_the_work(options, message):
 
 
 def test_progress_bar(capsys, monkeypatch):
-    seconds = count(step=10)
+    seconds = count(0.0, 10.0)
     monkeypatch.setattr("tqdm.std.time", lambda: next(seconds))
     exact_ranks(Table(np.zeros((1, 5))), ONE, progress=False)
     assert capsys.readouterr().err == ""
     for tick, shown in ((1.9, False), (2.1, True)):  # a run takes one tick of the clock
-        seconds = count(step=tick)
+        seconds = count(0.0, tick)
         exact_ranks(Table(np.zeros((1, 5))), ONE)
         assert ("ranking" in capsys.readouterr().err) == shown
 
