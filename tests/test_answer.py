@@ -255,6 +255,14 @@ def test_users_without_relevant_items_do_not_count():
     assert found.table["value"][0] == 0.75
 
 
+def test_values_of_users_average_to_those_of_the_table():
+    found = evaluate(PAIR, METRICS, Draw(30))
+    each = found.per_user
+    assert each.index.is_unique
+    means = each.groupby(["recommender", "metric", "estimator"], sort=False)["value"].mean()
+    np.testing.assert_allclose(means, found.table["value"])
+
+
 def test_several_relevant_items_need_no_rule_where_nothing_ties():
     tied = TiedRanks([4, 1, 7], 0, 50, users=["u", "v", "u"])
     expected = evaluate({"A": tied.to_ranks("optimistic")}, METRICS, Draw(9)).table
@@ -298,6 +306,7 @@ def test_it_prints_everywhere():
     assert "60 users, 30 sampled items each (with replacement)" in text
     assert f"{Recall(k=10).mean(A):.4f} ±" in found._repr_html_()
     assert rf"{Recall(k=10).mean(A):.4f} $\pm$" in found.to_latex()
+    assert r"item\_knn" in evaluate({"item_knn": A}, METRICS).to_latex()
     drawn = evaluate({"A": [1, 2, 3]}, [Recall(k=2)], Draw(5, n_items=50), given="sampled")
     assert re.search(r"0\.\d{4} to \d\.\d{4}", str(drawn))
     assert "bounds at 95%" in str(drawn)
