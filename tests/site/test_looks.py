@@ -2,8 +2,6 @@
 
 import pytest
 
-from tabs import open_explorer
-
 
 def test_an_explanation_is_text_of_the_page_in_the_dark_too(browser, site):
     tab = browser.new_page(color_scheme="dark")
@@ -26,11 +24,10 @@ def test_back_to_top_lies_on_no_answer(browser, site, width, there):
     tab.close()
 
 
-def test_long_choices_end_before_the_arrow(browser, site):
-    tab = open_explorer(browser, site, "audit", viewport={"width": 390, "height": 844})
+def test_long_choices_end_before_the_arrow(visit):
+    tab = visit("audit", viewport={"width": 390, "height": 844})
     style = "e => getComputedStyle(e).textOverflow"
     assert tab.explorer.locator("[name=id]").evaluate(style) == "ellipsis"
-    tab.close()
 
 
 @pytest.mark.parametrize("reader", ["student", "teacher"])
