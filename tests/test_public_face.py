@@ -271,6 +271,10 @@ def test_estimators_are_values():
     uniform = np.full(4, 0.25)
     assert BiasVariance(0.1) == BiasVariance(gamma=0.1) != BiasVariance(0.2)
     assert BiasVariance(0.1, uniform) == BiasVariance(0.1, uniform.tolist()) != BiasVariance(0.1)
+    assert LeastSquares(uniform) == LeastSquares(uniform.tolist()) != LeastSquares()
+    constrained = [ConstrainedLeastSquares(prior=p) for p in (uniform, uniform.tolist(), None)]
+    assert constrained[0] == constrained[1] != constrained[2]
+    assert Multinomial(5, uniform) == Multinomial(5, uniform.tolist()) != Multinomial(5)
     assert LeastSquares() != ConstrainedLeastSquares() != Uncorrected()
     five = Multinomial(5), Multinomial(np.int64(5))  # type: ignore[arg-type]
     assert len({Uncorrected(), Uncorrected(), *five}) == 2
