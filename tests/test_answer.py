@@ -1,6 +1,8 @@
 """One call: values, errors, intervals, bounds and comparisons, aligned by user."""
 
 import re
+from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from sampled_metrics import (
     NDCG,
     BiasVariance,
     Draw,
+    Metric,
     Ranks,
     Recall,
     ReciprocalRank,
@@ -134,6 +137,43 @@ def test_sampled_ranks_of_several_relevant_items():
     assert list(found.table["estimator"]) == ["uncorrected", "corrected"], "bounds are for one each"
     expected = BiasVariance(gamma=0.1).fit(NDCG(k=10), draw)(sampled)
     np.testing.assert_allclose(found.per_user["value"][3:], expected)
+
+
+@dataclass(frozen=True)
+class Gain(Metric):
+    """A metric of one's own: the gain of what is found, which nothing normalizes."""
+
+    symbol = "Gain"
+    k: int = 3
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return np.ones(np.shape(rank))
+
+    def normalizer(self, ranks):
+        return 1
+
+    def relevance_weight(self, relevance):
+        return relevance
+
+
+def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
+    """The number of sampled items may be left out, and a gain counts."""
+
+    def estimates(ranks):
+        found = evaluate({"A": ranks}, [Gain()], Draw(9, n_items=50), given="sampled")
+        return found.per_user["value"].to_numpy()
+
+    lists, want = [[1], [4], [10]], estimates([1, 4, 10])
+    np.testing.assert_allclose(estimates(Ranks.from_lists(lists)), want)
+    graded = Ranks.from_lists(lists, gains=[[3], [2], [1]], n_items=10)
+    np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
+
+
+def test_by_default_long_work_shows_a_progress_bar(capsys, monkeypatch):
+    clock = count(step=10)  # seconds, from one look at it to the next
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    evaluate({"A": [1, 2]}, [Recall(k=1)], Draw(3, n_items=9), given="sampled")
+    assert "bounding" in capsys.readouterr().err
 
 
 def test_comparisons_are_those_of_scipy():
