@@ -366,6 +366,15 @@ def test_one_figure_holds_every_value():
     ]
 
 
+def test_users_who_disagree_evenly_leave_the_difference_open():
+    """A mean of 0 is no certainty: the interval says how far off it may be."""
+    turns = {"A": [1, 2] * 10, "B": [2, 1] * 10}
+    found = evaluate(turns, [ReciprocalRank()]).comparisons(n_resamples=99, rng=0).iloc[0]
+    assert found["difference"] == found["effect_size"] == 0
+    assert found["standard_error"] == pytest.approx(0.5 / np.sqrt(19))
+    assert found["low"] < -0.1 < 0.1 < found["high"]
+
+
 def test_the_figure_shows_the_numbers_of_the_table():
     """Each recommender has a row, the first on top, and in it each estimator a place of its own."""
     drawn = Draw(20, n_items=200)

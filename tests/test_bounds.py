@@ -419,6 +419,42 @@ def test_many_numbers_that_hardly_differ_are_hardly_wider():
         assert tuple(many) == pytest.approx(tuple(one), abs=0.02)
 
 
+def test_many_numbers_that_differ_are_not_much_wider():
+    n = np.arange(20, 60)
+    ranks = 1 + np.random.default_rng(6).geometric(0.1, 40).clip(1, 19)
+    draw = Draw(5, n_items=n)
+    shares = draw.pmf(ranks).mean(axis=0)
+    got = identified_set(shares, AUC(), draw, band=0.02)
+    assert got == pytest.approx(over_all_pairs(shares, AUC(), draw, 0.02), abs=0.03)
+
+
+def test_the_number_of_items_is_as_random_as_the_rank():
+    """All of the small catalog are hits; how many they are in the population is not known."""
+    draw = Draw(1, n_items=[10] * 100 + [1000] * 100)
+    low, high = metric_bounds([1] * 120 + [2] * 80, Recall(k=10), draw)
+    band = np.sqrt(np.log(2 / 0.025) / 400)
+    assert (low, high) == pytest.approx((0.5 - band, 1), abs=1e-3)
+
+
+def test_a_metric_that_jumps_from_rank_to_rank():
+    """Not all ranks are looked at one by one, and still all that it can be is within."""
+
+    @dataclass(frozen=True)
+    class EveryThird(Metric):
+        symbol = "Third"
+        k: int | None = None
+
+        def gain(self, rank, order, n_relevant, n_items):
+            return np.where(rank % 3 == 0, 1.0, 0.0)
+
+        def normalizer(self, ranks):
+            return 1
+
+    seen = np.full(6, 1 / 6)
+    got = identified_set(seen, EveryThird(), Draw(5, n_items=2000), band=0.5)
+    assert got == pytest.approx((0, 1), abs=1e-6)
+
+
 POPULATIONS = {  # very different catalogs pooled; those of MovieLens; and all sizes between
     "two": np.array([200, 20_000]),
     "MovieLens": np.arange(1392, 3687),

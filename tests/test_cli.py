@@ -100,6 +100,9 @@ def test_compare(folder, capsys):
     found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--seed", "3")
     expected = evaluate(RANKS, [NDCG(k=10)]).comparisons(rng=3)
     pd.testing.assert_frame_equal(found, expected)
+    code, out, _ = run("compare", "ranks.csv", "--metrics", "ndcg@10", "--format", "latex")
+    assert code == 0
+    assert "\n" + r"A & B & NDCG@10 & exact & " in out
     found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--samples", "40")
     pd.testing.assert_frame_equal(found, evaluate(RANKS, [NDCG(k=10)], Draw(40)).orders())
 
@@ -246,6 +249,7 @@ def test_what_is_wrong_with_the_data_is_said_and_the_code_is_1(
         (["compare", "ranks.csv", "--metrics", "auc", "--group", "g"], "unrecognized arguments"),
         (["explain", "auc", "9e-1", "--items", "9", "--samples", "5"], "no number as in print"),
         (["bounds", "ranks.csv", "--metrics", "auc"], "--samples, --items"),
+        (["explain", "auc", "0.9"], "--samples, --items"),
         (
             ["explain", "auc", "high", "--items", "9", "--samples", "5"],
             "'high' is no number as in print",

@@ -461,6 +461,7 @@ def test_nothing_left_to_chance():
     sure = compare([1, 1], [2, 2], NDCG())
     assert sure.standard_error == 0
     assert sure.right_order() == 1
+    assert sure.interval() == (sure.difference, sure.difference)
     assert sure.power() == (1, 0)
     assert sure.users_needed() == 1
 

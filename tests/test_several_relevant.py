@@ -459,8 +459,9 @@ def test_bad_samples():
 
 
 @pytest.mark.parametrize("metric", NO_SUMS, ids=str)
-def test_a_metric_that_is_no_sum_over_its_items(metric):
-    two, draw = Ranks.from_lists([[1, 2]]), Draw(5, n_items=10)
+@pytest.mark.parametrize("n_items", [5, 10])  # of five, only the last two ranks hold no hit
+def test_a_metric_that_is_no_sum_over_its_items(metric, n_items):
+    two, draw = Ranks.from_lists([[1, 2]]), Draw(5, n_items=n_items)
     for estimate in (
         lambda: draw.expect(two, metric),
         lambda: BiasVariance(0.1).fit(metric, draw).expectation(two),

@@ -409,7 +409,9 @@ def test_user_without_a_list(engine):
     labels = pd.DataFrame({"user": [1, 2], "item": [5, 5]})
     table = rank_table_from_recommendations(engine(lists), engine(labels))
     assert sorted_frame(table)["n_predicted"].tolist() == [1, 0]
-    assert sorted_frame(values_per_user(table, [Recall(1)]))["Recall@1"].tolist() == [1, 0]
+    for ties in (None, "optimistic", "pessimistic"):  # of which there are none
+        values = sorted_frame(values_per_user(table, [Recall(1)], ties=ties))
+        assert values["Recall@1"].tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
