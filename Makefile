@@ -42,6 +42,7 @@ test-engines: .venv-engines/ready
 # How long and how hard each page is, as a table.
 measures: book
 	$(BIN)/python scripts/measure_pages.py
+	$(BIN)/python scripts/measure_explorers.py
 
 screenshots: book
 	SCREENSHOTS=1 $(BIN)/pytest tests/site -k fits_the_screen

@@ -22,6 +22,7 @@ BOOK = Path(__file__).parents[1] / "book"
 
 if __name__ == "__main__":
     use_style()
+    plt.rcParams["svg.hashsalt"] = "order-flip"  # the same names, and bytes, each time
     table = pd.read_csv(BOOK / "data" / "movielens_ranks.csv")
     recommenders = {
         name.upper(): TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])

@@ -1,11 +1,13 @@
 """One call: values, errors, intervals, bounds and comparisons, aligned by user."""
 
 import re
+from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
@@ -16,6 +18,7 @@ from sampled_metrics import (
     NDCG,
     BiasVariance,
     Draw,
+    Metric,
     Ranks,
     Recall,
     ReciprocalRank,
@@ -136,6 +139,43 @@ def test_sampled_ranks_of_several_relevant_items():
     np.testing.assert_allclose(found.per_user["value"][3:], expected)
 
 
+@dataclass(frozen=True)
+class Gain(Metric):
+    """A metric of one's own: the gain of what is found, which nothing normalizes."""
+
+    symbol = "Gain"
+    k: int = 3
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return np.ones(np.shape(rank))
+
+    def normalizer(self, ranks):
+        return 1
+
+    def relevance_weight(self, relevance):
+        return relevance
+
+
+def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
+    """The number of sampled items may be left out, and a gain counts."""
+
+    def estimates(ranks):
+        found = evaluate({"A": ranks}, [Gain()], Draw(9, n_items=50), given="sampled")
+        return found.per_user["value"].to_numpy()
+
+    lists, want = [[1], [4], [10]], estimates([1, 4, 10])
+    np.testing.assert_allclose(estimates(Ranks.from_lists(lists)), want)
+    graded = Ranks.from_lists(lists, gains=[[3], [2], [1]], n_items=10)
+    np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
+
+
+def test_by_default_long_work_shows_a_progress_bar(capsys, monkeypatch):
+    clock = count(step=10)  # seconds, from one look at it to the next
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    evaluate({"A": [1, 2]}, [Recall(k=1)], Draw(3, n_items=9), given="sampled")
+    assert "bounding" in capsys.readouterr().err
+
+
 def test_comparisons_are_those_of_scipy():
     three = PAIR | {"C": ranks_of(3, users=NAMES)}
     found = evaluate(three, METRICS).comparisons(n_resamples=499, rng=1)
@@ -204,6 +244,7 @@ def test_tests_keep_their_level_and_intervals_cover():
 
 
 @given(st.permutations(range(N_USERS)))
+@settings(max_examples=20)
 def test_users_are_aligned_by_name(order):
     shuffled = evaluate({"A": A, "B": B[order]}, METRICS, Draw(30))
     straight = evaluate(PAIR, METRICS, Draw(30))
@@ -254,6 +295,14 @@ def test_users_without_relevant_items_do_not_count():
     assert found.table["value"][0] == 0.75
 
 
+def test_values_of_users_average_to_those_of_the_table():
+    found = evaluate(PAIR, METRICS, Draw(30))
+    each = found.per_user
+    assert each.index.is_unique
+    means = each.groupby(["recommender", "metric", "estimator"], sort=False)["value"].mean()
+    np.testing.assert_allclose(means, found.table["value"])
+
+
 def test_several_relevant_items_need_no_rule_where_nothing_ties():
     tied = TiedRanks([4, 1, 7], 0, 50, users=["u", "v", "u"])
     expected = evaluate({"A": tied.to_ranks("optimistic")}, METRICS, Draw(9)).table
@@ -297,6 +346,7 @@ def test_it_prints_everywhere():
     assert "60 users, 30 sampled items each (with replacement)" in text
     assert f"{Recall(k=10).mean(A):.4f} ±" in found._repr_html_()
     assert rf"{Recall(k=10).mean(A):.4f} $\pm$" in found.to_latex()
+    assert r"item\_knn" in evaluate({"item_knn": A}, METRICS).to_latex()
     drawn = evaluate({"A": [1, 2, 3]}, [Recall(k=2)], Draw(5, n_items=50), given="sampled")
     assert re.search(r"0\.\d{4} to \d\.\d{4}", str(drawn))
     assert "bounds at 95%" in str(drawn)

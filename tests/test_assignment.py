@@ -458,6 +458,8 @@ def course(tmp_path_factory):
     (folder / "dora" / "README.md").write_text("Hello")
     (folder / "ada.py").write_text(TASK_2)
     (folder / "bob.py").write_text("import os; os._exit(0)")
+    (folder / "eve.py").write_text(f"while True: pass\n{TASK_2}")
+    (folder / "finn.py").write_text(f"x = [0] * 10**10\n{TASK_2}")
     zipped(folder / "carl.zip", {"a/task.py": TASK_2, "__MACOSX/a/._task.py": "", "a/data.csv": ""})
     zipped(folder / "two.zip", {"a.py": TASK_2, "b.py": TASK_2})
     (folder / "empty").mkdir()
@@ -465,13 +467,23 @@ def course(tmp_path_factory):
         (folder / name).write_bytes(b"[" * 10**5 if name == "list.ipynb" else b"PK\xff")
     (folder / ".hidden").write_text("")
     out = folder / "graded"  # inside, as somebody will have it
-    command = [sys.executable, FOLDER / "grade.py", folder, "--out", out, "--hide-answers"]
+    command = [
+        sys.executable,
+        FOLDER / "grade.py",
+        folder,
+        "--out",
+        out,
+        "--hide-answers",
+        "--seconds",
+        "2",
+    ]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return folder, out
 
 
-POINTS = {"ada.py": 15, "carl.zip": 15, "dora": 15, "bob.py": 0, "two.zip": 0, "empty": 0,
-          "no notebook.ipynb": 0, "no zip.zip": 0, "essay.pdf": 0, "<b>.py": 0, "list.ipynb": 0,
+POINTS = {"ada.py": 15, "carl.zip": 15, "dora": 15, "eve.py": 15, "finn.py": 15, "bob.py": 0,
+          "two.zip": 0, "empty": 0, "no notebook.ipynb": 0, "no zip.zip": 0, "essay.pdf": 0,
+          "<b>.py": 0, "list.ipynb": 0,
 }  # fmt: skip
 
 
@@ -481,7 +493,17 @@ def test_a_folder_is_graded_whatever_lies_in_it(course):
         rows = {row["submission"]: row for row in csv.DictReader(file)}
     assert {name: int(row["points"]) for name, row in rows.items()} == POINTS
     assert rows["ada.py"]["task 2"] == "15"
-    for name in set(POINTS) - {"ada.py", "carl.zip", "dora", "bob.py"}:
+    outcomes = {
+        "ada.py": "ok",
+        "carl.zip": "ok",
+        "dora": "ok",
+        "eve.py": "time",
+        "finn.py": "memory",
+    }
+    assert {name: row["outcome"] for name, row in rows.items()} == dict.fromkeys(
+        POINTS, "error"
+    ) | outcomes
+    for name in set(POINTS) - {*outcomes, "bob.py"}:
         assert "It cannot be read: " in rows[name]["notes"], name
     assert "ended the process" in rows["bob.py"]["notes"]
 
@@ -502,6 +524,16 @@ def command(*arguments):
     """Run the grader as a teacher does."""
     run = [sys.executable, FOLDER / "grade.py", *arguments]
     return subprocess.run(run, capture_output=True, encoding="utf-8")
+
+
+def test_of_long_arguments_the_ends_are_shown_and_what_is_wrong(tmp_path):
+    text = f"{TASK_2}\nright = ndcg\n\ndef ndcg(ranks, k):\n    found = right(ranks, k)\n"
+    score = graded(tmp_path, f"{text}    found[4] = 7\n    return found\n", tasks=[2])
+    few = r"entry 4 of ndcg\(\[(\d+, ){3}\.\.\., \d+, \.\.\.(, \d+){3}\], 20\) is 7"
+    assert re.search(few, problems(score))
+    assert "entry 4 of ndcg([7, 8, 6, 500, 1], 7) is 7" in problems(score)
+    broken = graded(tmp_path, "def ranks_from_scores(*arguments): raise KeyError", tasks=[1])
+    assert max(map(len, problems(broken).splitlines())) < 300  # of seven users with twelve scores
 
 
 def test_one_submission_from_the_command_line(tmp_path):

@@ -313,6 +313,7 @@ def test_bad_terms():
         fitted.terms(2.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n_relevant is 20; of 20 items, one or more must be irr"):
         fitted.terms(20)
+    assert fitted.terms(19).shape == (19, 11)
     without = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20, replacement=False))
     with pytest.raises(ValueError, match="n_relevant is 11; of 20 items, 10 or more must be irr"):
         without.terms(11)

@@ -266,6 +266,12 @@ def test_of_many_repeated_pairs_the_first_repetition_is_named():
         Split.from_pairs(np.zeros(1000, int), items, [], [], n_items=400)
 
 
+def test_the_largest_ids_are_told_apart():
+    last = 2**31 - 2
+    split = Split.from_pairs([0, 1], [0, last], [0, 1], [last, 0], n_items=2**31 - 1)
+    assert split.n_candidates.tolist() == [last, last]
+
+
 @pytest.mark.parametrize(
     ("train", "message"),
     [

@@ -196,7 +196,10 @@ def test_sizes_may_differ():
             "a and n_items have different indexes",
         ),
         ({"scale": "share"}, 'n_items is None; scale "share" needs the number'),
-        ({"scale": "share", "n_items": 1, "a": [1]}, "n_items.* is 1; n_items must be at least 2"),
+        (
+            {"scale": "share", "n_items": [2, 1], "a": [2, 1]},
+            r"n_items\[1\] is 1; n_items must be at least 2",
+        ),
         ({"scale": "log"}, "scale is 'log'; scale must be one of 'rank', 'share'"),
     ],
 )

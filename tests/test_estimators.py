@@ -138,6 +138,7 @@ def test_cutoffs():
     np.testing.assert_allclose(MappedCutoff("beta", a=1).cutoffs(draw), want)
     np.testing.assert_allclose(MappedCutoff("linear").cutoffs(draw), 1 + 11 * (k - 1))
     np.testing.assert_allclose(MappedCutoff("bound").cutoffs(draw), 1 + 11 * (k - 0.5))
+    np.testing.assert_allclose(MappedCutoff("linear").cutoffs(Draw(1, n_items=2)), [1, 2])
     for a in (0.01, 0.2, 3):
         cutoffs = MappedCutoff("beta", a).cutoffs(Draw(1000, n_items=10**6))
         assert (np.diff(cutoffs) > 0).all()

@@ -1,6 +1,7 @@
 """Whole evaluations as tidy tables: exact, expected and sampled."""
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -407,6 +408,16 @@ def test_table_3():
     off = ((both["mean"] - both.paper_mean) / error).drop(("AUC", "Z"))
     assert len(off) == 49
     assert (off.abs() < 3).all()
+
+
+def test_by_default_there_are_a_hundred_runs_and_a_progress_bar(capsys, monkeypatch):
+    clock = count(step=10)  # seconds, from one look at it to the next
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    arguments = {"it": [1, 2]}, [Recall(k=1)], Draw(3, n_items=9)
+    assert len(sampled_evaluation(*arguments, PLAIN)) == 100 * len(PLAIN)
+    assert "sampling for it" in capsys.readouterr().err
+    expected_evaluation(*arguments, PLAIN)
+    assert "fitting" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rng", [9, np.random.SeedSequence(9)], ids=["int", "SeedSequence"])

@@ -84,15 +84,36 @@ def test_right(capsys, right, answer):
         (True, False),
         (True, 2),
         (1, True),
-        (0.5, "0,5"),
         (0.5, "1/0"),
-        (54542, "5454,2"),
+        (54542, "54,543"),
         ("AUC", "AP"),
         (0.25, float("nan")),
     ],
 )
 def test_wrong(capsys, right, answer):
     assert heard(capsys, right, answer) == "Not yet."
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("0,5", "0.5"),
+        (" 0,123 ", "0.123"),  # not 123
+        ("\N{MINUS SIGN},5", "-.5"),
+        ("5454,2", "5454.2"),
+        ("12,5 %", "12.5%"),
+        ("27 users", "27"),
+        ("1,234 Users", "1234"),
+        ("0,5 points", "0.5"),
+    ],
+)
+def test_what_is_no_number_is_told_how_to_be_one(capsys, text, form):
+    says = heard(capsys, 0.77, text)
+    assert says == f'Not yet. Write {form}, not "{text.strip().lower()}".'
+    said = heard(capsys, [1, 0.77, "AP"], [1, text, "AUC"])
+    assert said.startswith("Not yet. Right: entry 1. Wrong: entry 2; entry 3. Write ")
+    assert said.count("Write") == 1  # a word is no number
+    assert heard(capsys, text, text) == "Right."  # what is right needs no advice
 
 
 @given(st.floats(1e-9, 1e9), st.floats(-1, 1))

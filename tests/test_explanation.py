@@ -372,6 +372,21 @@ def test_standard_errors_of_a_difference_are_its_extremes(same):
     assert off == pytest.approx(known(found.standard_error)[1 - same], rel=OFF)
 
 
+def test_a_difference_of_two_values_takes_a_share_of_users_who_differ():
+    """A reciprocal rank of two items is 1 or 1/2, so 0.2 less is 1/2 less for 40 percent."""
+    found = explain(ReciprocalRank(), 0.9, other=0.7, n_items=50, n_samples=1, n_users=100)
+    error = known(known(found.difference).standard_error)
+    assert error.low == pytest.approx(np.sqrt(0.4 * 0.6 / 100) / 2)
+    assert "standard error is 0.0" in str(found)
+
+
+def test_a_difference_of_three_values_may_be_the_same_for_everyone():
+    """An AUC of three items is 0, 1/2 or 1."""
+    found = explain(AUC(), 1, other=0.5, n_items=50, n_samples=2, n_users=100)
+    assert known(known(found.difference).standard_error).low == 0
+    assert "standard error is at most 0.0" in str(found)
+
+
 @pytest.mark.parametrize("metric", [Recall(10), NDCG(10)])
 def test_two_that_are_equal_are_seldom_beyond_chance(metric):
     """Of 400 at 95 % with independent results; what is right fails once in a million times."""
@@ -408,6 +423,12 @@ def test_what_a_difference_says_of_chance():
     # A graded metric can differ a little for everyone: the same pair may be chance or not.
     found = explain(NDCG(), 0.66, **protocol, n_users=6040, other=0.6599)
     assert known(known(found.difference).standard_error).low == 0
+    assert known(found.difference).beyond_chance is None
+
+
+def test_what_cannot_differ_is_not_beyond_chance():
+    found = explain(Recall(4), 1, other=1, n_items=50, n_samples=3, n_users=100)
+    assert "The top 4 of 4 resembles the top 50 of all 50" in str(found)
     assert known(found.difference).beyond_chance is None
 
 
@@ -598,7 +619,7 @@ USUAL = {"metric": Recall(10), "value": 0.66, "n_items": 3706, "n_samples": 100}
         ({"n_items": 1}, "n_items is 1; n_items must be at least 2"),
         ({"n_items": 50, "replacement": False}, "n_samples is 100; without replacement it must"),
         ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
-        ({"n_samples": 10**9}, "n_samples is 1000000000; n_samples must be at most 100000"),
+        ({"n_samples": 100_001}, "n_samples is 100001; n_samples must be at most 100000"),
         ({"n_users": 0}, "n_users is 0; n_users must be at least 1"),
         ({"replacement": "yes"}, "replacement is 'yes'; replacement must be True or False"),
         ({"confidence": 95}, "confidence is 95; confidence must be above 0 and below 1"),
@@ -612,6 +633,10 @@ USUAL = {"metric": Recall(10), "value": 0.66, "n_items": 3706, "n_samples": 100}
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         explain(**(USUAL | arguments))
+
+
+def test_the_largest_sample_that_is_explained():
+    assert explain(Recall(1), 0.5, n_items=2, n_samples=100_000).n_samples == 100_000
 
 
 def test_a_value_that_is_rounded_beyond_what_is_possible():

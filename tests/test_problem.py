@@ -61,6 +61,31 @@ def test_terms_of_several_relevant_items(metric):
         np.testing.assert_allclose(problem.sampled_values(), want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("believed", [False, True])
+def test_a_cutoff_far_down_is_met(order, believed):
+    """Few ranks represent all, on both sides of the last one that counts."""
+    n = 5000
+    prior = some_prior(n) if believed else None
+    problem = Problem(Recall(k=900), n, 9, True, prior, order=order, n_relevant=3)
+    weights, _, exact = problem.design
+    want = np.average(problem.exact_values(np.arange(1, n + 1)), weights=prior)
+    assert len(weights) < n / 10
+    assert weights @ exact == pytest.approx(want, rel=1e-9)
+
+
+@pytest.mark.parametrize("rank", [0, 0.99, 9.01, 10, np.nan])
+def test_ranks_of_no_item(rank):
+    with pytest.raises(ValueError, match=r"ranks\[1\] is .*; ranks must be from 1 to n_items, 9"):
+        Problem(NDCG(), 9, 2, True).exact_values([1, rank, 9])
+
+
+def test_a_problem_can_be_a_key():
+    """An estimator of one's own may remember what it has solved, whatever the prior."""
+    problem = Problem(NDCG(), 5, 2, True, some_prior(5))
+    assert {problem: 1}[problem] == 1
+
+
 def test_a_problem_without_its_prior():
     problem = Problem(NDCG(), 5, 2, True, some_prior(5))
     assert problem.uniform.prior is None

@@ -271,6 +271,10 @@ def test_estimators_are_values():
     uniform = np.full(4, 0.25)
     assert BiasVariance(0.1) == BiasVariance(gamma=0.1) != BiasVariance(0.2)
     assert BiasVariance(0.1, uniform) == BiasVariance(0.1, uniform.tolist()) != BiasVariance(0.1)
+    assert LeastSquares(uniform) == LeastSquares(uniform.tolist()) != LeastSquares()
+    constrained = [ConstrainedLeastSquares(prior=p) for p in (uniform, uniform.tolist(), None)]
+    assert constrained[0] == constrained[1] != constrained[2]
+    assert Multinomial(5, uniform) == Multinomial(5, uniform.tolist()) != Multinomial(5)
     assert LeastSquares() != ConstrainedLeastSquares() != Uncorrected()
     five = Multinomial(5), Multinomial(np.int64(5))  # type: ignore[arg-type]
     assert len({Uncorrected(), Uncorrected(), *five}) == 2
@@ -279,11 +283,13 @@ def test_estimators_are_values():
 
 def frozen_things():
     fitted = BiasVariance(0.1).fit(Recall(k=1), Draw(3, n_items=9))
+    estimators = [Uncorrected(), RankEstimate(), BiasVariance(0.1), LeastSquares()]
+    estimators += [ConstrainedLeastSquares(), Multinomial(n_users=5), MappedCutoff()]
     return [
         (NDCG(k=3), "k"),
         (Draw(3, n_items=[4, 5]), "n_items"),
         (WeightedDraw(1, [1, 2]), "weights"),
-        (BiasVariance(0.1, [0.5, 0.5]), "prior"),
+        *((estimator, "prior") for estimator in estimators),
         (fitted.estimator, "gamma"),
         (Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5), "values"),
         (TiedRanks([1, 3], [0, 1], 9), "best"),

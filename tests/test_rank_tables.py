@@ -161,6 +161,12 @@ def test_columns():
     assert list(rank_table({"one": [3, 1]})) == ["recommender", "user", "rank"]
 
 
+def test_items_that_were_not_recommended_keep_their_relevance():
+    for ideal in ([2.0, 2.0, 2.0], [2.0, 1.0, 3.0]):
+        ranks = Ranks([4], [0, 1, 1], [2, 1], gains=[2.0], ideal_gains=ideal)
+        assert rank_table({"a": ranks})["relevance"].tolist() == ideal
+
+
 def test_users_without_names_are_numbered():
     """A user without relevant items has a number, but no row."""
     ranks = Ranks.from_lists([[5, 3], [], [1]])
@@ -283,9 +289,12 @@ def test_ranks_that_are_refused(tmp_path):
             {"a": [1], "b": Ranks.from_lists([[1]], users=["x"])},
             "recommenders['a'] names its users by integers, recommenders['b'] by strings",
         ),
-        (
-            {"a": Ranks([1], [0, 1], [1], gains=[3.0], ideal_gains=[2.0])},
-            "recommenders['a'] has gains that are not among the ideal_gains of their user",
+        *(
+            (
+                {"a": Ranks([1], [0, 1], [1], gains=[gain], ideal_gains=[2.0])},
+                "recommenders['a'] has gains that are not among the ideal_gains of their user",
+            )
+            for gain in (3.0, 1.0)
         ),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):

@@ -246,6 +246,16 @@ def test_table_2(metric):
         assert abs(expected - mean) < 3 * std / 1000**0.5 + 0.0005
 
 
+@both_kinds
+def test_several_tables_are_looked_up_at_once(replacement):
+    draw = Draw(5, n_items=20, replacement=replacement)
+    tables = np.random.default_rng(0).random((6, 3))
+    for ranks in (4, [4, 20], [[4, 20, 1], [1, 2, 3]], TiedRanks([4, 17], [6, 3], 20)):
+        expected = draw.pmf(ranks) @ tables
+        np.testing.assert_allclose(draw.expect_values(ranks, tables), expected)
+        np.testing.assert_allclose(draw.expect_values(ranks, tables[:, 0]), expected[..., 0])
+
+
 # --- draws
 
 
@@ -389,7 +399,7 @@ def test_more_than_there_are():
 
 BAD_RANKS = [
     ([1, 0], 10, r"ranks\[1\] is 0; ranks must be at least 1"),
-    ([3, 11], 10, r"ranks\[1\] is 11; ranks must be at most n_items, 10"),
+    ([10, 11], 10, r"ranks\[1\] is 11; ranks must be at most n_items, 10"),
     ([2.5], 10, r"ranks\[0\] is 2.5; ranks must be whole"),
     (["1"], 10, "ranks is of type <U1"),
     (None, 10, "ranks is None; ranks must be whole numbers"),
@@ -430,5 +440,6 @@ def test_bad_rng_and_repeats():
     for bad in (0, -1, 2.5, "3"):
         with pytest.raises(ValueError, match="repeats"):
             Draw(5, n_items=10).rvs([1], repeats=bad, rng=0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"n_items is 2000000000; n_items must be at most 10\*\*9"):
-        Draw(5, n_items=2 * 10**9, replacement=False).rvs(5, rng=0)
+    assert Draw(5, n_items=10**9, replacement=False).rvs(10**9, rng=0) == 6
+    with pytest.raises(ValueError, match=r"n_items\[1\] is 2000000000; .* be at most 10\*\*9"):
+        Draw(5, n_items=[10**9, 2 * 10**9], replacement=False).rvs([5, 5], rng=0)

@@ -1,6 +1,7 @@
 """Exact ranks against sorting; bad models and scores; the ranks of the real data."""
 
 import re
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -152,6 +153,18 @@ def test_blocks_are_larger_where_items_are_few():
         exact_ranks(model, split)
         assert model.asked[0] == first
         assert sum(model.asked) == 3000
+
+
+def test_the_scores_of_a_large_catalog_are_held_user_by_user():
+    """134 million items, as many as there may be scores in memory at once."""
+    asked = []
+
+    def nothing(users):
+        asked.append(len(users))
+        return sparse.csr_array((len(users), 2**27))
+
+    exact_ranks(nothing, Split.from_pairs([0], [0], [0, 1], [3, 3], n_items=2**27))
+    assert asked == [1, 1]
 
 
 def test_no_instances():
@@ -506,12 +519,14 @@ def test_options_are_checked_before_the_work(options, message):
 
 
 def test_progress_bar(capsys, monkeypatch):
-    seconds = iter(range(0, 1000, 10))  # so slow a clock that the bar must show
+    seconds = count(0.0, 10.0)
     monkeypatch.setattr("tqdm.std.time", lambda: next(seconds))
     exact_ranks(Table(np.zeros((1, 5))), ONE, progress=False)
     assert capsys.readouterr().err == ""
-    exact_ranks(Table(np.zeros((1, 5))), ONE)
-    assert "ranking" in capsys.readouterr().err
+    for tick, shown in ((1.9, False), (2.1, True)):  # a run takes one tick of the clock
+        seconds = count(0.0, tick)
+        exact_ranks(Table(np.zeros((1, 5))), ONE)
+        assert ("ranking" in capsys.readouterr().err) == shown
 
 
 # The real data

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counted_slowly import counted_slowly, random_table
@@ -78,6 +78,7 @@ def test_counts(engine, seed):
         min_size=1,
     )
 )
+@settings(max_examples=40)
 def test_any_table(cells):
     rows = [(*pair, *cell) for pair, cell in cells.items()]
     table = pd.DataFrame(rows, columns=["user", "item", "score", "relevance"])

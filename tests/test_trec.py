@@ -107,7 +107,7 @@ def test_runs_that_are_refused(tmp_path, text, message):
         ("t1 0 d1\n", "line 1: 4 columns expected, 3 found"),
         ("t1 0 d1 1\nt1 0 d2 0.5\n", "line 2: the relevance is '0.5'; it must be a whole number"),
         ("t1 0 d1 1\nt1 1 d1 0\n", "line 2: topic 't1' has document 'd1' twice"),
-        (f"t1 0 d1 {2**60}\n", f"line 1: the relevance is '{2**60}'"),
+        (f"t1 0 d1 {2**53}\n", f"line 1: the relevance is '{2**53}'"),
     ],
 )
 def test_qrels_that_are_refused(tmp_path, text, message):
@@ -115,6 +115,12 @@ def test_qrels_that_are_refused(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ValueError, match=re.escape(f"{path}, {message}")):
         read_qrels(path)
+
+
+def test_a_relevance_may_be_as_large_as_floats_can_count(tmp_path):
+    path = tmp_path / "qrels"
+    path.write_text(f"t1 0 d1 {2**53 - 1}\n")
+    assert read_qrels(path)["relevance"].tolist() == [2**53 - 1]
 
 
 def test_files_that_cannot_be_opened(tmp_path):

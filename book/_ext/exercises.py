@@ -61,7 +61,8 @@ def add_lists(app, doctree, docname):
             title = escape(app.env.titles[page].astext())
             lines.append(f"<li>{title}: {', '.join(links)}</li>")
     (place,) = (s for s in doctree.findall(nodes.section) if "time" in s["ids"])
-    text = f'<div class="exercise-list"><ul>{"".join(lines)}</ul></div>\n'
+    quiz = docname.rpartition("/")[2].replace("part-", "quiz-")
+    text = f'<div class="exercise-list" data-quiz="{quiz}"><ul>{"".join(lines)}</ul></div>\n'
     place.append(nodes.raw("", text, format="html"))
 
 
@@ -69,11 +70,12 @@ def add_files(app, pagename, templatename, context, doctree):
     """Load scripts and style where there is something to answer."""
     if any(word in context.get("body", "") for word in ("answer-box", "exercise-list")):
         app.add_css_file("exercises.css")
-        app.add_js_file("answers.js", loading_method="defer")
-        app.add_js_file("exercises.js", loading_method="defer")
+        for script in ("answers.js", "kept.js", "exercises.js"):
+            app.add_js_file(script, loading_method="defer")
     if "/quiz-" in pagename:
         app.add_css_file("exercises.css")
-        app.add_js_file("quiz.js", loading_method="defer")
+        for script in ("kept.js", "quiz.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):

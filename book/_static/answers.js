@@ -44,14 +44,27 @@ const BLANKS = /[ \t\n\r\f\v\u00a0\u2000-\u200a\u202f\u3000]+/g;
 const GROUPS = /([0-9])[ ,_](?=[0-9]{3}(?![0-9]))/g;
 const DIGITS = "[+-]?(?:(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|nan)";
 const NUMBER = RegExp(`^(${DIGITS})(?: ?/ ?(${DIGITS}))? ?(%?)$`);
+// A number written with a decimal comma, or with its unit
+const MISWRITTEN = /^([+-]?[0-9]*)(?:[.,]([0-9]+))?( ?%)?[^0-9]*$/;
 const LETTER = /^\(?([a-z])\)$/; // a choice: (c) is c
 const plain = (text) =>
   text.replace(BLANKS, " ").replace(/^ | $/g, "").toLowerCase().replace(LETTER, "$1");
 const toNumber = (digits) => Number(digits.replace("inf", "Infinity"));
 
+const unified = (text) => text.replaceAll("−", "-").replaceAll("∞", "inf");
+const numberIn = (text) => NUMBER.exec(unified(text).replace(GROUPS, "$1"));
+
+// How to write a text that seems to be meant as a number and is not read as one, or as another.
+function rewritten(text) {
+  const comma = /^[+-]?0+,/.test(unified(text)); // in 0,123 it is no thousands' separator
+  if (!comma && numberIn(text)) return null;
+  const [, whole = "", part, percent = ""] =
+    MISWRITTEN.exec(comma ? unified(text) : unified(text).replace(GROUPS, "$1")) ?? [];
+  return /[0-9]/.test(whole + part) ? `${whole}${part ? `.${part}` : ""}${percent.trim()}` : null;
+}
+
 function readings(entry, percent) {
-  const text = plain(entry);
-  const found = NUMBER.exec(text.replaceAll("−", "-").replaceAll("∞", "inf").replace(GROUPS, "$1"));
+  const text = plain(entry), found = numberIn(text);
   if (!found) return [text];
   const [above, below] = [toNumber(found[1]), toNumber(found[2] ?? "1")];
   if (below === 0) return [text];
@@ -83,15 +96,18 @@ const judge = ({ digests, percent }, entries) => entries.map((entry, place) =>
   (plain(entry) === "" ? null
     : readings(entry, percent).some((text) => digest(place, text) === digests[place])));
 
-function told(labels, right) {
+function told(labels, right, entries) {
   if (right.every((entry) => entry === null)) return "No answer yet.";
   if (right.every(Boolean)) return "Right.";
-  if (right.length === 1) return "Not yet.";
+  const advice = entries.map(plain)
+    .filter((text, place) => right[place] === false && rewritten(text))
+    .map((text) => `Write ${rewritten(text)}, not "${text}".`);
+  if (right.length === 1) return ["Not yet.", ...advice].join(" ");
   const kinds = { Right: true, Wrong: false, "Still open": null };
   const parts = Object.entries(kinds).map(([kind, which]) =>
     [kind, labels.filter((_, place) => right[place] === which)]);
   return ["Not yet.", ...parts.filter(([, names]) => names.length)
-    .map(([kind, names]) => `${kind}: ${names.join("; ")}.`)].join(" ");
+    .map(([kind, names]) => `${kind}: ${names.join("; ")}.`), ...advice].join(" ");
 }
 
 // An entry that is True or False can be told from its digest, and chosen from a list.

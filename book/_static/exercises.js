@@ -2,22 +2,7 @@
 (() => {
 "use strict";
 const { judge, told, isTruth } = globalThis.answers;
-const STORE = "sampled-metrics-exactly: answers";
-
-// --- what was answered before, if the browser keeps it
-
-function answered() {
-  try {
-    return JSON.parse(localStorage.getItem(STORE)) ?? {};
-  } catch {
-    return {};
-  }
-}
-function keep(all) {
-  try {
-    localStorage.setItem(STORE, JSON.stringify(all));
-  } catch { /* The answer is checked all the same. */ }
-}
+const { kept } = globalThis;
 const isSolved = (answer, entries) =>
   Array.isArray(entries) && judge(answer, entries.map(String)).every(Boolean)
     && entries.length === answer.digests.length;
@@ -56,7 +41,7 @@ function fill(box) {
   function check() {
     const right = judge(answer, entries());
     fields.forEach(([, verdict], place) => showVerdict(verdict, right[place]));
-    status.textContent = told(labels, right);
+    status.textContent = told(labels, right, entries());
     box.classList.toggle("solved", right.every(Boolean));
   }
   const form = make("form", {}, ...fields.map(([, , row]) => row),
@@ -67,9 +52,9 @@ function fill(box) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     check();
-    const all = answered(), now = entries();
+    const now = entries();
     // A right answer stays, whatever is tried after it.
-    if (isSolved(answer, now) || !isSolved(answer, all[name])) keep({ ...all, [name]: now });
+    if (isSolved(answer, now) || !isSolved(answer, kept.all()[name])) kept.put({ [name]: now });
   });
   fields.forEach(([field, verdict]) => field.addEventListener("input", () => {
     showVerdict(verdict, null);
@@ -77,7 +62,7 @@ function fill(box) {
     status.textContent = "";
   }));
   box.append(form);
-  const before = answered()[name];
+  const before = kept.all()[name];
   if (Array.isArray(before) && before.length === fields.length) {
     fields.forEach(([field], place) => { field.value = before[place]; });
     check();
@@ -90,23 +75,22 @@ function fill(box) {
 
 function summarize(list) {
   const links = [...list.querySelectorAll("a")];
+  const names = [...links.map(({ dataset }) => dataset.exercise), list.dataset.quiz];
   const marks = links.map((link) => make("span", { className: "right" }));
   links.forEach((link, i) => link.after(marks[i]));
   const status = make("p", { role: "status" });
   const forget = make("button", { type: "button", textContent: "Forget my answers" });
   function update() {
-    const all = answered();
+    const all = kept.all();
     const solved = links.map(({ dataset: { exercise, answer } }) =>
       isSolved(JSON.parse(answer), all[exercise]));
     marks.forEach((mark, i) => { mark.textContent = solved[i] ? " ✓ solved" : ""; });
     status.textContent = `You have solved ${solved.filter(Boolean).length} of ${links.length} `
       + "exercises of this part. Your answers are kept in this browser and nowhere else.";
-    forget.hidden = !links.some((link) => link.dataset.exercise in all);
+    forget.hidden = !names.some((name) => name in all);
   }
   forget.addEventListener("click", () => {
-    const all = answered();
-    links.forEach((link) => delete all[link.dataset.exercise]);
-    keep(all);
+    kept.put(Object.fromEntries(names.map((name) => [name, undefined])));
     update();
   });
   list.append(status, forget);

@@ -31,11 +31,13 @@ function nameLines(lines, X, Y, { left, right, top, bottom }) {
     const clear = (x, y) => {
       const inside = Math.min(x - half - left, right - x - half, y - LINE - top, bottom - y);
       let room = 40 + Math.min(inside, 0) * 9;
-      traced.forEach((line, which) => line.forEach(([a, b]) => {
-        if (Math.abs(a - x) > half + 4) return;
-        const gap = Math.max(y - LINE + 2 - b, b - y - 2);
-        room = Math.min(room, which === own ? 40 + Math.min(gap - 1, 0) * 12 : 2 * gap);
-      }));
+      traced.forEach((line, which) => {
+        const first = line.findIndex(([a]) => a >= x - half - 4);
+        for (let i = first; line[i]?.[0] <= x + half + 4; i++) {
+          const [, b] = line[i], gap = Math.max(y - LINE + 2 - b, b - y - 2);
+          room = Math.min(room, which === own ? 40 + Math.min(gap - 1, 0) * 12 : 2 * gap);
+        }
+      });
       taken.forEach(([a, b, other]) => {
         const gap = Math.max(Math.abs(a - x) - half - other - 6, Math.abs(b - y) - LINE);
         room = Math.min(room, 2 * gap);
@@ -239,5 +241,5 @@ function drawing(panel, form) {
   return draw;
 }
 
-Object.assign(E, { drawing, morph });
+Object.assign(E, { drawing });
 })();

@@ -1,7 +1,7 @@
 /* Put the explorers of a page to work: read the controls, show the result, keep the address. */
 (() => {
 "use strict";
-const { drawing, kinds, morph, refuse } = explorers;
+const { drawing, kinds, refuse } = explorers;
 
 const PANEL = `<div class="panel"><p class="readout" role="slider" tabindex="0"
   aria-label="values in the drawing" aria-valuemin="0"></p><svg role="img"></svg></div>`;
@@ -18,18 +18,33 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
   kind.python ? `<details><summary>As Python</summary><button type="button"
     class="code">Copy as Python</button><pre tabindex="0"></pre></details>` : ""}</div>`;
 
-const fillIn = (table, [head, ...rows]) => {
-  const [body] = table.tBodies, now = body.cloneNode(false);
-  now.innerHTML = `<tr>${head.map((c) => `<th scope="col">${c}`).join("")}</tr>${
-    rows.map(([first, ...rest]) =>
-      `<tr><th scope="row">${first}</th>${rest.map((c) => `<td>${c}`).join("")}</tr>`).join("")}`;
-  morph(body, now);
+// Fill a table row by row, and touch only the cells that change.
+const cell = (i, j) => {
+  const one = document.createElement(i && j ? "td" : "th");
+  if (!i || !j) one.scope = i ? "row" : "col";
+  one.append("");
+  return one;
 };
-// What scrolls must do so from the keyboard.
-const makeReachable = (region) => {
-  const { scrollWidth, clientWidth, scrollHeight, clientHeight } = region;
-  region.tabIndex = -(scrollWidth <= clientWidth && scrollHeight <= clientHeight);
+const trim = (list, length) => { while (list.length > length) list[length].remove(); };
+const fillIn = (table, rows) => {
+  const [body] = table.tBodies;
+  rows.forEach((texts, i) => {
+    const { cells } = body.rows[i] ?? body.insertRow();
+    texts.forEach((text, j) => {
+      const { firstChild: now } = cells[j] ?? body.rows[i].appendChild(cell(i, j));
+      if (now.data !== `${text}`) now.data = text;
+    });
+    trim(cells, texts.length);
+  });
+  trim(body.rows, rows.length);
 };
+// What scrolls must do so from the keyboard. Sizes are read after the page is laid out.
+const reachable = new ResizeObserver((changes) => {
+  for (const region of new Set(changes.map(({ target }) => target.closest(".scrolls")))) {
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = region;
+    region.tabIndex = -(scrollWidth <= clientWidth && scrollHeight <= clientHeight);
+  }
+});
 
 // Copy a text, and say so on the button; where the browser does not allow it, say where to find it.
 const copy = async (button, text, otherwise) => {
@@ -70,7 +85,9 @@ function start(figure) {
   const fields = [...elements].filter(({ name }) => name);
   const boxes = [...body.querySelectorAll(".panel")];
   const panels = boxes.map((panel) => drawing(panel, form));
-  const tables = body.querySelectorAll("table"), error = document.createElement("p");
+  const tables = body.querySelectorAll("table");
+  for (const part of body.querySelectorAll(".scrolls, .scrolls table")) reachable.observe(part);
+  const error = document.createElement("p");
   error.id = `${figure.id}-error`;
   error.setAttribute("role", "alert");
   let values;
@@ -99,17 +116,14 @@ function start(figure) {
     body.classList.toggle("refused", wrong);
     for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
   };
-  const show = ({ verdict = "", sentence, plots, tables: rows }) => {
-    // All sizes are read before or after all is written, so that the page is laid out once.
-    const widths = boxes.map(({ clientWidth }) => clientWidth || 600);
+  const show = ({ verdict = "", sentence, plots, tables: rows }, widths) => {
     dim(false);
     error.remove();
     $(".verdict").textContent = verdict;
     $(".sentence").textContent = sentence;
-    plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i]));
+    plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i] || 600));
     rows.forEach((table, i) => fillIn(tables[i], table));
     if (kind.python) $("pre").textContent = kind.python(values, data);
-    body.querySelectorAll(".scrolls").forEach(makeReachable);
   };
   const complain = (field, message) => {
     dim(true);
@@ -120,15 +134,25 @@ function start(figure) {
     $(".verdict").textContent = "No result";
     $(".sentence").textContent = "What is dimmed belongs to the last valid input.";
   };
+  // The example that the controls are now; of several, the one that was chosen.
+  const nameExample = () => {
+    const fits = ([, wanted]) =>
+      Object.entries(wanted).every(([name, value]) => `${values[name]}` === `${value}`);
+    const chosen = kind.presets[presets.selectedIndex - 1];
+    if (!chosen || !fits(chosen)) presets.selectedIndex = kind.presets.findIndex(fits) + 1;
+  };
   const refresh = () => {
+    const widths = boxes.map(({ clientWidth }) => clientWidth); // before anything is written
     const wrong = form.querySelector("[aria-invalid]");
     for (const name of ["aria-invalid", "aria-describedby"]) wrong?.removeAttribute(name);
     try {
       values = read();
-      show(kind.show(values, data));
+      if (presets) nameExample();
+      show(kind.show(values, data), widths);
     } catch (problem) {
       const field = elements[problem.field];
       if (!field) throw problem;
+      if (presets) presets.selectedIndex = 0;
       complain(field, problem.message);
     }
   };
@@ -140,9 +164,8 @@ function start(figure) {
     clearTimeout(keeping);
     keeping = setTimeout(change, 300);
   };
-  form.addEventListener("input", ({ target: { value, dataset: { moves, stops }, name } }) => {
+  form.addEventListener("input", ({ target: { value, dataset: { moves, stops } } }) => {
     if (moves) elements[moves].value = stops.split(",")[value];
-    if (presets && (moves || name)) presets.selectedIndex = 0;
     soon();
     keep();
   });

@@ -8,11 +8,20 @@ const add = (name, kind) => { kinds[name] = kind; };
 
 const fixed = (value, digits = 3) =>
   (value + Math.sign(value) * 1e-12).toFixed(digits).replace(/^-(0\.0+)$/, "$1");
-const whole = (value) => value.toLocaleString("en");
+const { format: whole } = new Intl.NumberFormat("en");
 const unique = (values) => [...new Set(values)].sort((a, b) => a - b);
 const spaced = (low, high, count, round = Math.round) =>
   unique(tabulate(count, (i) => round(low * (high / low) ** (i / (count - 1)))));
 const upTo = (n, ...more) => unique([1, 10, 100, 1e3, 1e4, 1e5, n, ...more]).filter((r) => r <= n);
+
+// The same function, but where nothing it is given has changed, its last result.
+const keepLast = (f) => {
+  let last, found;
+  return (...given) => {
+    if (!last || given.some((one, i) => one !== last[i])) [last, found] = [given, f(...given)];
+    return found;
+  };
+};
 
 // --- controls
 
@@ -77,8 +86,8 @@ ${lines}
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
-  add, check, checkDraw, chosen, code, drawCode, drawn, fixed, idleCutoff, kinds, metricAndCutoff,
-  metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice, unique, upTo,
-  whole,
+  add, check, checkDraw, chosen, code, drawCode, drawn, fixed, idleCutoff, keepLast, kinds,
+  metricAndCutoff, metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice,
+  unique, upTo, whole,
 };
 })();

@@ -43,7 +43,7 @@
 
   // What scrolls can be scrolled by keyboard.
   const reach = () => {
-    const boxes = ".bd-article :is(pre, .output, div.math, .pst-scrollable-table-container)";
+    const boxes = ".bd-article :is(pre, .output, mjx-container, .pst-scrollable-table-container)";
     for (const box of document.querySelectorAll(boxes)) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     }

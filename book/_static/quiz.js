@@ -1,12 +1,15 @@
-// The quizzes: the first answer that one opens is one's choice, and counts.
+// The quizzes: the first answer that one opens is one's choice, and counts. It is kept.
 (() => {
 "use strict";
+const { kept } = globalThis;
+const quiz = location.pathname.split("/").at(-1).replace(".html", "");
 const questions = [...document.querySelectorAll("#quiz > section")]
   .map((section) => [...section.querySelectorAll("details")])
   .filter((answers) => answers.length);
 if (!questions.length) return;
 const isRight = (answer) => /^\s*Right:/.test(answer.querySelector(".sd-summary-content").textContent);
-const chosen = new Map();
+const titleOf = (answer) => answer.querySelector(".sd-summary-text").textContent.trim();
+const chosen = new Map(); // by the place of the question
 
 const status = document.createElement("p");
 status.setAttribute("role", "status");
@@ -21,6 +24,12 @@ function score() {
   again.hidden = !chosen.size;
 }
 
+function choose(number, answer) {
+  if (chosen.has(number)) return;
+  chosen.set(number, answer);
+  kept.put({ [quiz]: questions.map((_, i) => (chosen.has(i) ? titleOf(chosen.get(i)) : null)) });
+}
+
 questions.forEach((answers, number) => answers.forEach((answer) => {
   const verdict = document.createElement("span");
   verdict.className = "verdict";
@@ -31,13 +40,14 @@ questions.forEach((answers, number) => answers.forEach((answer) => {
     const right = isRight(answer);
     verdict.textContent = right ? "✓ Right" : "✗ Wrong";
     answer.classList.add(right ? "right" : "wrong");
-    if (!chosen.has(number)) chosen.set(number, answer);
+    choose(number, answer);
     score();
   });
 }));
 
 again.addEventListener("click", () => {
   chosen.clear();
+  kept.put({ [quiz]: undefined });
   for (const answer of questions.flat()) {
     answer.open = false;
     answer.classList.remove("right", "wrong");
@@ -52,4 +62,9 @@ box.className = "quiz-score";
 box.append(status, again);
 document.getElementById("quiz").append(box);
 score();
+const before = kept.all()[quiz];
+questions.forEach((answers, number) => {
+  const answer = answers.find((one) => titleOf(one) === before?.[number]);
+  if (answer) answer.open = true; // and is chosen again
+});
 })();

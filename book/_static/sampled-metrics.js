@@ -3,7 +3,18 @@
 globalThis.sampledMetrics = (() => {
 "use strict";
 const sum = (values) => values.reduce((total, value) => total + value, 0);
-const tabulate = (length, f) => Array.from({ length }, (_, i) => f(i));
+const tabulate = (length, f) => {
+  const values = []; // Array.from({ length }, ...) is ten times as slow
+  for (let i = 0; i < length; i++) values.push(f(i));
+  return values;
+};
+const minimum = (values) => values.reduce((a, b) => (b < a ? b : a));
+const maximum = (values) => values.reduce((a, b) => (b > a ? b : a));
+// A function that computes nothing twice.
+const remember = (f) => {
+  const known = new Map();
+  return (x) => known.get(x) ?? known.set(x, f(x)).get(x);
+};
 
 // The ranks of the toy example of Krichene & Rendle (2020), among 10,000 items.
 const TOY = {
@@ -11,8 +22,11 @@ const TOY = {
 };
 
 // Metrics: M = sum of g(j, r_j) / Z, of one rank or of a user with several relevant items.
-const metric = (k, gain, normalizer) => (ranks, n) => {
-  const user = typeof ranks === "number" ? { values: [ranks], nRelevant: 1 } : ranks;
+const ALONE = { nRelevant: 1 };
+const metric = (k, gain, normalizer) => (user, n) => {
+  if (typeof user === "number") {
+    return (user <= k ? gain(user, 1, ALONE, n) : 0) / normalizer(ALONE, 1, n);
+  }
   if (!user.nRelevant) return NaN;
   const hits = user.values.filter((rank) => rank <= k);
   const total = sum(hits.map((rank, i) => gain(rank, i + 1, user, n)));
@@ -76,30 +90,47 @@ const fromRecommendations = (predictions, labels) => ({
   nPredicted: predictions.length,
 });
 
-// From a likely count of hits outward, each probability is a simple multiple of its neighbor.
-const rankDistribution = (rank, n, m, replacement = true) => {
-  const above = rank - 1, below = n - rank, used = replacement ? 0 : 1;
-  const low = replacement ? (below ? 0 : m) : Math.max(0, m - below);
-  const high = replacement ? (above ? m : 0) : Math.min(m, above);
-  const ratio = (h) => ((m - h) / (h + 1)) * ((above - used * h) / (below - used * (m - h - 1)));
-  const start = Math.min(Math.max(Math.floor((m * above) / (n - 1)), low), high);
-  const p = Array(m + 1).fill(0);
-  p[start] = 1;
-  for (let h = start; h < high && p[h]; h++) p[h + 1] = p[h] * ratio(h);
-  for (let h = start; h > low && p[h]; h--) p[h - 1] = p[h] / ratio(h - 1);
-  const total = sum(p);
-  return p.map((value) => value / total);
+// The probabilities of 0, ..., m samples above a rank: p / total, and 0 outside of low, ..., high.
+// From a likely number outward, each is a simple multiple of its neighbor, until it is `least`. All
+// share one array, so they hold until the next call.
+let shared = new Float64Array(0);
+const distribution = (rank, n, m, replacement = true, least = 1e-290) => {
+  if (shared.length <= m) shared = new Float64Array(m + 1);
+  const p = shared, above = rank - 1, below = n - rank, used = replacement ? 0 : 1;
+  const first = replacement ? (below ? 0 : m) : Math.max(0, m - below);
+  const last = replacement ? (above ? m : 0) : Math.min(m, above);
+  let low = Math.min(Math.max(Math.floor((m * above) / (n - 1)), first), last), high = low;
+  let one = (p[low] = 1), total = 1;
+  for (; high < last && one > least; p[++high] = one) {
+    total += one *= ((m - high) * (above - used * high))
+      / ((high + 1) * (below - used * (m - high - 1)));
+  }
+  for (one = 1; low > first && one > least; p[--low] = one) {
+    total += one *= (low * (below - used * (m - low)))
+      / ((m - low + 1) * (above - used * (low - 1)));
+  }
+  return { p, low, high, total };
+};
+const rankDistribution = (rank, n, m, replacement) => {
+  const { p, low, high, total } = distribution(rank, n, m, replacement);
+  return tabulate(m + 1, (i) => (i < low || i > high ? 0 : p[i] / total));
 };
 
 const sampledValues = (metric, m) => tabulate(m + 1, (i) => metric(i + 1, m + 1));
 
-const meanAndVariance = (values, p) => {
-  const center = sum(p.map((share, i) => share * values[i]));
-  return [center, sum(p.map((share, i) => share * (values[i] - center) ** 2))];
+const average = (values, { p, low, high, total }) => {
+  let all = 0;
+  for (let i = low; i <= high; i++) all += p[i] * values[i];
+  return all / total;
 };
-const expectation = (values, rank, n, replacement = true) =>
-  meanAndVariance(values, rankDistribution(rank, n, values.length - 1, replacement))[0];
-const expectedMetric = (metric, rank, n, m, replacement = true) =>
+const variance = (values, { p, low, high, total }, center) => {
+  let all = 0;
+  for (let i = low; i <= high; i++) all += p[i] * (values[i] - center) ** 2;
+  return all / total;
+};
+const expectation = (values, rank, n, replacement) =>
+  average(values, distribution(rank, n, values.length - 1, replacement));
+const expectedMetric = (metric, rank, n, m, replacement) =>
   expectation(sampledValues(metric, m), rank, n, replacement);
 
 // Corrections: estimates for the sampled ranks 1, ..., m + 1.
@@ -111,39 +142,35 @@ const rankEstimate = (metric, n, m) =>
 // ranks, of their products (the Gram matrix), of P times the exact metric, and of its square. They
 // follow from the means for 2m draws: of i + j hits, i fall to the first m draws.
 const problem = (metric, n, m) => {
-  const exact = Float64Array.from({ length: n }, (_, r) => metric(r + 1, n));
-  const p = new Float64Array(2 * m + 1), means = p.slice(), gains = p.slice();
-  const up = p.map((_, h) => (2 * m - h) / (h + 1)); // odds of one more sample above, at even odds
+  const exact = tabulate(n, (r) => metric(r + 1, n)), last = 2 * m, zeros = Array(last + 1).fill(0);
+  const half = zeros.slice(), gains = zeros.slice(), mirrored = zeros.slice();
+  const least = n > last ? 1e-20 : 1e-70; // with few ranks, some sampled ranks live in the tails
   for (let r = 0; r <= (n - 1) / 2; r++) { // the other half has the same probabilities, reversed
-    const last = 2 * m, mirror = n - 1 - r, both = +(r < mirror);
-    const [low, high] = fillDistribution(p, r, n, up);
+    const { p, low, high, total } = distribution(r + 1, n, last, true, least);
+    const own = exact[r], other = exact[n - 1 - r], share = (2 * r < n - 1 ? 1 : 0.5) / total / n;
     for (let i = low; i <= high; i++) {
-      means[i] += p[i];
-      gains[i] += p[i] * exact[r];
-      means[last - i] += both * p[i];
-      gains[last - i] += both * p[i] * exact[mirror];
+      const one = p[i] * share;
+      half[i] += one;
+      gains[i] += one * own;
+      mirrored[i] += one * other;
     }
   }
-  const one = choose(m), two = choose(2 * m), split = (i, j) => (one[i] * one[j]) / two[i + j] / n;
-  const gram = one.map((_, i) => Float64Array.from(one, (_, j) => split(i, j) * means[i + j]));
-  const b = one.map((_, i) => sum(one.map((_, j) => split(i, j) * gains[i + j])));
-  const c = exact.reduce((total, v) => total + v * v, 0) / n;
-  return { m, gram, share: gram.map((row) => row.reduce((x, y) => x + y)), b, c };
+  const one = choose(m), two = choose(last).map((ways) => 1 / ways);
+  const means = half.map((v, i) => v + half[last - i]);
+  gains.forEach((v, i) => { gains[i] += mirrored[last - i]; });
+  const b = Array(m + 1).fill(0), share = b.slice();
+  const gram = one.map((ways, i) => one.map((others, j) => {
+    const split = ways * others * two[i + j], both = split * means[i + j];
+    b[i] += split * gains[i + j];
+    share[i] += both;
+    return both;
+  }));
+  return { m, gram, share, b, c: sum(exact.map((v) => v * v)) / n };
 };
 const choose = (m) => {
   const ways = [1];
   for (let i = 1; i <= m; i++) ways.push((ways[i - 1] * (m - i + 1)) / i);
   return ways;
-};
-// The probabilities of so many samples above the rank r + 1, from the likeliest outward as far as
-// they count; with few ranks, some sampled ranks live in the tails.
-const fillDistribution = (p, r, n, up) => {
-  const draws = p.length - 1, odds = r / (n - 1 - r), least = n > draws ? 1e-20 : 1e-70;
-  let low = Math.floor((draws * r) / (n - 1)), high = low, total = (p[low] = 1);
-  for (; high < draws && p[high] > least; high++) total += p[high + 1] = p[high] * up[high] * odds;
-  for (; low > 0 && p[low] > least; low--) total += p[low - 1] = p[low] / (up[low - 1] * odds);
-  for (let i = low; i <= high; i++) p[i] /= total;
-  return [low, high];
 };
 
 // Equation 25 of Krichene & Rendle (2020), scaled to a symmetric matrix with eigenvalues from gamma
@@ -168,79 +195,97 @@ const biasVariance = (gamma, { m, share, gram, b }) => {
   return x.map((value, i) => value * scale[i]);
 };
 
+const dot = (v, w) => {
+  let all = 0;
+  for (let i = 0; i < v.length; i++) all += v[i] * w[i];
+  return all;
+};
+
 // Root mean squares over all ranks of the bias and the standard deviation of a table.
 const averageError = (values, { share, gram, b, c }) => {
-  const dot = (v, w) => v.reduce((total, x, i) => total + x * w[i], 0);
   const square = dot(values, gram.map((row) => dot(values, row)));
   return [square - 2 * dot(b, values) + c, dot(share, values.map((v) => v * v)) - square]
     .map((v) => Math.sqrt(Math.max(v, 0)));
 };
 
-// The highest mean of y of two points (or one) whose mean of x is `at`, and these points.
-const hullAbove = (points, at) => {
-  const most = (some, f) => some.reduce((a, b) => (f(b) > f(a) ? b : a));
-  const height = (a, b) => a.y + (b.y - a.y) * ((at - a.x) / (b.x - a.x));
-  const here = points.filter(({ x }) => x === at), left = points.filter(({ x }) => x < at);
-  const right = points.filter(({ x }) => x > at), alone = here.length && most(here, ({ y }) => y);
-  if (!left.length || !right.length) return [alone.y, [alone]];
-  let b, next = most(right, ({ y }) => y), a;
-  do [a, b] = [most(left, (c) => height(c, next)), next];
-  while (height(a, (next = most(right, (c) => height(a, c)))) > height(a, b));
-  return alone && alone.y >= height(a, b) ? [alone.y, [alone]] : [height(a, b), [a, b]];
-};
-
-const uniqueNumbers = (all) => [...new Set(Float64Array.from(all).sort())];
-
-// Extremes of the exact metric if the sampled one is from `low` to `high`. `ranks` are looked at
-// first; unless `finer` is false, also those between the ones that matter and their neighbors.
-const extremes = ({ at, exact, least, largest, n }, ranks, low, high, finer = true) => {
-  const side = +(low + high > least + largest); // digits are kept near both ends of the curve
-  const ends = side ? [largest - high, largest - low] : [low - least, high - least];
-  const first = uniqueNumbers(ranks.filter((r) => r <= n));
-  return [-1, 1].map((sign) => {
-    for (let some = first; ;) {
-      const points = some.map((r, i) => ({ i, x: at(r)[side], y: sign * exact(r, n) }));
-      const { x } = points.reduce((a, b) => (b.y > a.y ? b : a));
-      const [y, mixed] = hullAbove(points, Math.min(Math.max(x, ends[0]), ends[1]));
-      const gaps = mixed.flatMap(({ i }) => [i, i + 1]).filter((i) => some[i] - some[i - 1] > 1);
-      if (!finer || !gaps.length) return sign * y || 0;
-      some = uniqueNumbers([...some, ...gaps.flatMap((i) => tabulate(3, (j) =>
-        Math.round(some[i] - ((j + 1) / 4) * (some[i] - some[i - 1]))))]);
+// The highest mean of y of two points (or one) whose mean of x is `at`, and where these stand.
+const hullAbove = (x, y, at) => {
+  const height = (a, b) => y[a] + (y[b] - y[a]) * ((at - x[a]) / (x[b] - x[a]));
+  const most = (side, f) => { // -1 where there is none
+    let best = -1, highest = -Infinity;
+    for (let i = 0; i < x.length; i++) {
+      if (Math.sign(x[i] - at) !== side) continue;
+      const now = f(i);
+      if (now > highest) [best, highest] = [i, now];
     }
-  });
+    return best;
+  };
+  const own = (i) => y[i], alone = most(0, own);
+  let a, b, next = most(1, own);
+  if (next < 0 || most(-1, own) < 0) return [y[alone], [alone]];
+  do [a, b] = [most(-1, (c) => height(c, next)), next];
+  while (height(a, (next = most(1, (c) => height(a, c)))) > height(a, b));
+  return alone >= 0 && y[alone] >= height(a, b) ? [y[alone], [alone]] : [height(a, b), [a, b]];
 };
+
+const uniqueNumbers = (all) =>
+  [...new Float64Array(all).sort()].filter((v, i, sorted) => v !== sorted[i - 1]);
+
+// Extremes of the exact metric where the expected sampled one is from ends[0] to ends[1]: at(rank)
+// has both. `ranks` are looked at first; if `finer`, also those between the ones that matter and
+// their neighbors.
+const extremes = (at, ranks, ends, finer) => [-1, 1].map((sign) => {
+  const some = [], x = [], y = [];
+  const insert = (i, more) => {
+    const points = more.map(at);
+    some.splice(i, 0, ...more);
+    x.splice(i, 0, ...points.map((point) => point[0]));
+    y.splice(i, 0, ...points.map((point) => sign * point[1]));
+  };
+  for (insert(0, ranks); ;) {
+    const top = x[y.indexOf(maximum(y))];
+    const [value, mixed] = hullAbove(x, y, Math.min(Math.max(top, ends[0]), ends[1]));
+    const gaps = uniqueNumbers(mixed.flatMap((i) => [i, i + 1]))
+      .filter((i) => some[i] - some[i - 1] > 1);
+    if (!finer || !gaps.length) return sign * value || 0;
+    for (const i of gaps.reverse()) { // from the last, as what follows moves
+      const [from, to] = [some[i - 1], some[i]], quarter = (to - from) / 4;
+      insert(i, uniqueNumbers([3, 2, 1].map((j) => Math.round(to - j * quarter)))
+        .filter((r) => from < r && r < to));
+    }
+  }
+});
 
 // What a published sampled metric can mean, for several values and exact metrics: the package's
 // explain(), with 95 percent confidence. For a drawing, a coarse look at the ranks is enough.
 const explain = (metric, n, m, replacement) => {
-  const values = sampledValues(metric, m), known = new Map();
-  const [least, largest] = [Math.min(...values), Math.max(...values)];
+  const values = sampledValues(metric, m), least = minimum(values), largest = maximum(values);
   const offs = [values.map((v) => v - least), values.map((v) => largest - v)];
-  const at = (rank) => { // how far its expected sampled metric is from both ends
-    if (!known.has(rank)) {
-      const p = rankDistribution(rank, n, m, replacement);
-      known.set(rank, offs.map((off) => p.reduce((total, share, i) => total + share * off[i], 0)));
-    }
-    return known.get(rank);
-  };
+  const at = remember((rank) => { // how far its expected sampled metric is from both ends
+    const among = distribution(rank, n, m, replacement);
+    return offs.map((off) => average(off, among));
+  });
   const inside = (v) => Math.min(Math.max(v, least), largest);
-  const variance = (v) => (largest - v) * (v - least);
+  const widest = (v) => (largest - v) * (v - least); // variance with this mean
   return (value, users, exact = metric, cutoff = n, { decimals = 4, finer = true } = {}) => {
     const slack = 0.5 * 10 ** -decimals, v = inside(value);
     if (Math.abs(v - value) > slack + 1e-9) return null;
     const low = inside(v - slack), high = inside(v + slack);
     const interval = [[low, -1.959963984540054], [high, 1.959963984540054]].map(([end, z]) => {
-      const error = Math.hypot(Math.sqrt(variance(end) / users), (z * (largest - least)) / 2 / users);
+      const error = Math.hypot(Math.sqrt(widest(end) / users), (z * (largest - least)) / 2 / users);
       const shift = (z * z * ((least + largest) / 2 - end)) / users;
       return inside(end + (shift + z * error) / (1 + (z * z) / users));
     });
-    const ranks = [...tabulate(32, (i) => i + 1), cutoff, cutoff + 1, n,
-      ...tabulate(160, (i) => Math.round(32 * 1.25 ** i))];
-    const range = (low, high, closely = finer) =>
-      extremes({ at, exact, least, largest, n }, ranks, low, high, closely);
+    const ranks = uniqueNumbers([...tabulate(32, (i) => i + 1), cutoff, cutoff + 1, n,
+      ...tabulate(160, (i) => Math.round(32 * 1.25 ** i))].filter((rank) => rank <= n));
+    const height = remember((rank) => exact(rank, n));
+    const curves = [0, 1].map((side) => (rank) => [at(rank)[side], height(rank)]);
+    const range = (low, high, closely = finer) => (low + high > least + largest
+      ? extremes(curves[1], ranks, [largest - high, largest - low], closely) // digits are kept
+      : extremes(curves[0], ranks, [low - least, high - least], closely)); // near both ends
     return {
       bounds: range(low, high), boundsWithError: range(...interval), interval,
-      standardError: Math.sqrt(variance(v) / users),
+      standardError: Math.sqrt(widest(v) / users),
       // with the value itself, for curves that meet it; the last step can be a jump
       outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 0.9999, 1]
         .map((share) => least + share * (largest - least)), v])
@@ -251,8 +296,9 @@ const explain = (metric, n, m, replacement) => {
 const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
 return {
-  TOY, auc, averageError, averagePrecision, biasVariance, dialects, expectation, expectedMetric,
-  explain, fromRecommendations, mean, meanAndVariance, ndcg, parseItems, problem, rankDistribution,
-  rankEstimate, recall, reciprocalRank, resembledCutoff, sampledValues, tabulate, uncorrected,
+  TOY, auc, average, averageError, averagePrecision, biasVariance, dialects, distribution,
+  expectation, expectedMetric, explain, fromRecommendations, mean, ndcg, parseItems, problem,
+  rankDistribution, rankEstimate, recall, reciprocalRank, resembledCutoff, sampledValues, tabulate,
+  uncorrected, variance,
 };
 })();

@@ -65,7 +65,9 @@ def agree(result, expected, call, note="", atol=1e-9):
     wrong = ~np.isclose(got, expected, rtol=1e-6, atol=atol, equal_nan=True)
     if wrong.any():
         which = tuple(np.argwhere(wrong)[0].tolist())
-        entry = f"entry {which[0] if len(which) == 1 else which} of {call}" if which else call
+        entry = call
+        if which:
+            entry = f"entry {which[0] if len(which) == 1 else which} of {call.showing(which[0])}"
         raise Failed(
             f"{entry} is {short(got[which])}. {note}".strip(),
             f"It should be {short(expected[which])}.",
@@ -102,7 +104,8 @@ def check_ranks(submission, scores, held_out, train):
     for user in np.flatnonzero(ranks != expected)[:1]:
         raise Failed(
             f"ranks_from_scores gives a user the rank {short(ranks[user])}: scores "
-            f"{short(scores[user])}, held-out item {held_out[user]}, training items "
+            f"{short(scores[user], range(len(scores[user])))}, "
+            f"held-out item {held_out[user]}, training items "
             f"{np.flatnonzero(train[user]).tolist()}",
             f"The rank should be {expected[user]}.",
         )

@@ -43,7 +43,8 @@ def grade(path, limits=None, tasks=tuple(TASKS)):
         cells = read_submission(path)
     except Exception as error:  # files come damaged in many ways
         results = [(check, Failed("there is nothing to try")) for check in checks]
-        return report(path.name, results, [f"It cannot be read: {type(error).__name__}: {error}"])
+        note = f"It cannot be read: {type(error).__name__}: {error}"
+        return report(path.name, results, [note], {"error"})
     limits.start()
     submissions = {(): Submission(cells, limits, lost)}
     try:
@@ -55,14 +56,16 @@ def grade(path, limits=None, tasks=tuple(TASKS)):
                     submissions[earlier] = Submission([*cells, *earlier], limits, lost)
                 failed = failed if failure(check, submissions[earlier]) else None
             results.append((check, failed))
-        return report(path.name, results, submissions[()].notes)
+        happened = {kind for each in submissions.values() for kind in each.happened}
+        return report(path.name, results, submissions[()].notes, happened)
     finally:
         for submission in submissions.values():
             submission.end()
 
 
-def report(name, results, notes):
+def report(name, results, notes, happened):
     """Return the score in a form that JSON can hold."""
+    outcome = next((kind for kind in ("time", "memory", "error") if kind in happened), "ok")
     checks = [
         {
             "task": check.task,
@@ -83,7 +86,8 @@ def report(name, results, notes):
         for task, title in TASKS.items()
         if any(each["task"] == task for each in checks)
     }
-    return {"submission": name, **total(checks), "tasks": tasks, "checks": checks, "notes": notes}
+    score = {"submission": name, **total(checks), "outcome": outcome}
+    return {**score, "tasks": tasks, "checks": checks, "notes": notes}
 
 
 def points_of(path, task):
@@ -180,7 +184,8 @@ def grade_all(folder, out, limits=None, answers=True):
     path = out / "scores.csv"
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         table = csv.writer(file)
-        table.writerow(["submission", *(f"task {task}" for task in TASKS), "points", "notes"])
+        tasks = [f"task {task}" for task in TASKS]
+        table.writerow(["submission", *tasks, "points", "outcome", "notes"])
         for path in sorted(folder.iterdir()):
             if path.name.startswith(".") or path.resolve() == out.resolve():
                 continue
@@ -189,7 +194,8 @@ def grade_all(folder, out, limits=None, answers=True):
             page = feedback(score, answers)
             (out / f"{path.name}.html").write_text(page, encoding="utf-8", errors="replace")
             points = [task["points"] for task in score["tasks"].values()]
-            table.writerow([path.name, *points, score["points"], "; ".join(score["notes"])])
+            notes = "; ".join(score["notes"])
+            table.writerow([path.name, *points, score["points"], score["outcome"], notes])
             file.flush()
             print(f"{path.name}: {score['points']} of {score['of']}")
 

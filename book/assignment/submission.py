@@ -41,16 +41,36 @@ class Failed(Exception):
         self.problem, self.expected = problem, expected
 
 
-def short(value):
-    """Write an argument, or a result, in one line that is not too long."""
+def short(value, keep=()):
+    """Write an argument, or a result, in one line: of many entries the ends, and those to keep."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
-        shown = [short(entry) for entry in value[:12]] + ["..."] * (len(value) > 12)
-        return f"[{', '.join(shown)}]"
+        rows = any(isinstance(entry, list | tuple | np.ndarray) for entry in value)
+        ends, text, before = 1 if rows else 3, [], -1
+        for at, entry in enumerate(value):
+            if len(value) <= 2 * ends + 1 or at in keep or not ends <= at < len(value) - ends:
+                text += ["..."] * (at > before + 1) + [short(entry)]
+                before = at
+        return f"[{', '.join(text)}]"
     return reprlib.repr(value)
+
+
+class Call(str):
+    """A call as text, with few entries of its arguments."""
+
+    def __new__(cls, name, arguments, keep=()):
+        """Write the call; `keep` are entries to show besides the first and the last."""
+        shown = (short(argument, keep) for argument in arguments)
+        text = super().__new__(cls, f"{name}({', '.join(shown)})")
+        text.parts = name, arguments
+        return text
+
+    def showing(self, entry):
+        """Return the same call, with this entry of its arguments, too."""
+        return Call(*self.parts, keep=[entry])
 
 
 # --- Reading a submission ------------------------------------------------------------------------
@@ -126,7 +146,11 @@ class Limits:
 
 
 class Died(Exception):
-    """The process has come to its end, and why."""
+    """The process has come to its end, and why: time, memory, or an error."""
+
+    def __init__(self, how, kind="error"):
+        super().__init__(how)
+        self.kind = kind
 
 
 class Process:
@@ -176,7 +200,8 @@ class Process:
             self.end()
             raise
         except Exception:  # whatever a submission may have done to the pipe
-            raise Died(self._last_words()) from None
+            words = self._last_words()
+            raise Died(words, "time" if "SIGXCPU" in words else "error") from None
         return answer
 
     def _line(self, seconds):
@@ -184,15 +209,15 @@ class Process:
         start = time.monotonic()
         while True:
             if time.monotonic() > self.limits.until:
-                raise Died("was stopped: the time for the whole submission is over")
+                raise Died("was stopped: the time for the whole submission is over", "time")
             try:
                 return self.lines.get(timeout=min(0.1, seconds))
             except queue.Empty:
                 if time.monotonic() - start > seconds:
-                    raise Died(f"took more than {seconds:g} seconds") from None
+                    raise Died(f"took more than {seconds:g} seconds", "time") from None
             if psutil and self.process.poll() is None:
                 if psutil.Process(self.process.pid).memory_info().rss > self.limits.memory * 2**20:
-                    raise Died(f"took more than {self.limits.memory} MB of memory")
+                    raise Died(f"took more than {self.limits.memory} MB of memory", "memory")
 
     def _last_words(self):
         """Say how the process has ended."""
@@ -230,11 +255,19 @@ class Submission:
         self.process, self.notes = None, []
         self.lost = lost  # which statements of which cells end the process, and how
         self.deaths = Counter()
+        self.happened = set()  # what went wrong: time, memory, error
+
+    def note(self, raised):
+        """Remember that an exception was raised, if one was."""
+        if raised:
+            self.happened.add("memory" if "MemoryError" in raised else "error")
+        return raised
 
     def start(self):
         """Start a process that has run all cells, except for what ends it."""
         while self.process is None:
             if time.monotonic() > self.limits.until:
+                self.happened.add("time")
                 raise Failed("the time for the whole submission was over before this was tried")
             process = Process(self.limits, any("scipy" in code for code in self.cells))
             try:
@@ -255,20 +288,21 @@ class Submission:
             at, line = (cell, None), 1
             try:
                 parsed = process.ask("parse", cell, code) if at not in self.lost else {}
-                self.notes += parsed.get("notes", [])
+                self.notes += filter(self.note, parsed.get("notes", []))
                 for number, line in enumerate(parsed.get("lines", [])):  # noqa: B007 - see below
                     at = cell, number
                     if at not in self.lost:
                         answer = process.ask("run", cell, number)
-                        self.notes += filter(None, [answer.get("raised")])
+                        self.notes += filter(self.note, [answer.get("raised")])
             except Died as death:
+                self.happened.add(death.kind)
                 self.lost[at] = f"A statement {death}, and is left out (cell {cell}, line {line})"
                 return False
         return True
 
     def __call__(self, name, *arguments, unchanged=False):
         """Call a function; return its result, and the call as text."""
-        call = f"{name}({', '.join(map(short, arguments))})"
+        call = Call(name, arguments)
         if self.deaths[name] == 2:
             raise Failed(f"{name} is not called any more, after two calls that did not return")
         self.start()
@@ -278,12 +312,13 @@ class Submission:
         except Died as death:
             self.process = None
             self.deaths[name] += 1
+            self.happened.add(death.kind)
             raise Failed(f"{call} {death}") from None
         if answer.get("missing"):
             raise Absent(f"there is no function {name}")
         if answer.get("unwritten"):
             raise Failed(f"{name} is not written yet")
-        if "raised" in answer:
+        if self.note(answer.get("raised")):
             raise Failed(f"{call} raised {answer['raised']}")
         if "result" not in answer:
             raise Failed(f"{call} returned {answer.get('shown')}, not numbers")

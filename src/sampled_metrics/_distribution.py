@@ -16,7 +16,8 @@ from sampled_metrics.ties import TiedRanks
 
 BLOCK = 2**19  # numbers of a series that are in memory at once
 SMALL = 2**15  # of probabilities, which pass many times through the processor: its cache holds them
-LONG = 16  # ranks of a tie, beyond which its ends are enough
+LONG = 16  # ranks of a tie, beyond which its ends are tried
+CANCELED = 0.01  # what is left of a difference that has lost two digits
 MOST = 100.0  # of a table's values: a series is exact to some 1e-12 of the largest
 
 
@@ -85,32 +86,47 @@ def expectation(
 
 
 def expectation_over_ties(values: FloatArray, ranks: TiedRanks, replacement: bool) -> FloatArray:
-    """Return the same for each entry of tied ranks, as a mean over the ranks that ties allow.
+    """Return the same for each entry of tied ranks, as a mean over the ranks that ties allow."""
+    m = len(values) - 1
+    found = np.empty((len(ranks), *values.shape[1:]))
+    by_nodes = np.ones(len(ranks), dtype=bool)
+    long = np.flatnonzero((not replacement) & (ranks.n_tied > LONG))
+    if long.size:
+        found[long], sure = _from_ends(values, ranks[long])
+        by_nodes[long] = ~sure
+    x = np.flatnonzero(by_nodes)
+    at = nodes_of_ties(ranks[x], m, replacement)
+    found[x] = at.mean(expectation(values, at.ranks, ranks.n_items[x][at.entry], replacement))
+    return found
 
-    Where most items are drawn without replacement, the mean over a long tie of L ranks needs only
-    its ends. The (h + 1)-st of m + 1 items drawn from n has rank r with probability (m + 1) / n
-    times that of h items above rank r in a draw of m. So sums over r are differences:
+
+def _from_ends(values: FloatArray, ranks: TiedRanks) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return the means without replacement from the ends of ties, and which have all their digits.
+
+    The (h + 1)-st of m + 1 items drawn from n has rank r with probability (m + 1) / n times that of
+    h items above rank r in a draw of m. So sums over r are differences:
 
         (m + 1) / n sum_r E[v(H) | r] = E[G(H') | last + 1] - E[G(H') | first],
 
-    with G(k) = v(0) + ... + v(k - 1) and H' from m + 1 draws among n + 1 items.
+    with G(k) = v(0) + ... + v(k - 1) and H' from m + 1 draws among n + 1 items. G may as well be
+    -v(k) - ... - v(m), which is small where the other is not: the smaller cancels less.
     """
-    m, n = len(values) - 1, ranks.n_items
-    found = np.empty((len(ranks), *values.shape[1:]))
-    long = (not replacement) & (ranks.n_tied > LONG) & (2 * m > n)
-    x = np.flatnonzero(~long)
-    at = nodes_of_ties(ranks[x], m, replacement)
-    found[x] = at.mean(expectation(values, at.ranks, n[x][at.entry], replacement))
-    if long.any():
-        sums = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
-        first, last = ranks.best[long], ranks.best[long] + ranks.n_tied[long]
-        ends = expectation(
-            sums, np.concatenate([last + 1, first]), np.tile(n[long] + 1, 2), replacement
-        )
-        upper, lower = np.split(ends, 2)
-        scale = n[long] / ((m + 1) * (ranks.n_tied[long] + 1))
-        found[long] = scale.reshape(-1, *(1,) * (values.ndim - 1)) * (upper - lower)
-    return found
+    m, n, zero = len(values) - 1, ranks.n_items, np.zeros((1, *values.shape[1:]))
+    up = np.concatenate([zero, np.cumsum(values, axis=0)])
+    down = np.concatenate([-np.cumsum(values[::-1], axis=0)[::-1], zero])
+    ends = np.concatenate([ranks.best + ranks.n_tied + 1, ranks.best])
+    sums = np.stack([up, down], axis=1).reshape(m + 2, -1)
+    found = expectation(sums, ends, np.tile(n + 1, 2), replacement=False)
+    last, first = found.reshape(2, len(ranks), 2, *values.shape[1:])
+    difference, size = last - first, np.abs(last) + np.abs(first)
+    which = size.argmin(axis=1, keepdims=True)
+    difference, size = (
+        np.take_along_axis(each, which, axis=1)[:, 0] for each in (difference, size)
+    )
+    sure = (np.abs(difference) >= CANCELED * size).reshape(len(ranks), -1).all(axis=1)
+    scale = n / ((m + 1) * (ranks.n_tied + 1))
+    means = scale.reshape(-1, *(1,) * (values.ndim - 1)) * difference
+    return means, sure | (2 * m > n)
 
 
 def _degree(m: int) -> int:
@@ -175,15 +191,19 @@ class Nodes(NamedTuple):
 def nodes_of_ties(ranks: TiedRanks, m: int, replacement: bool) -> Nodes:
     """Return nodes for probabilities of sampled ranks, and products of two of them.
 
-    Given the rank, these are polynomials of degree m and 2m, smooth on a scale of 1 / sqrt(m): a
-    Gauss rule sums them over a long tie. Of most items drawn without replacement, they are not
+    Given the rank, these are polynomials of degree m and 2m. In the angle of `_degree` they are
+    bumps of one width, narrower without replacement: a Gauss rule sums them over a long tie, with
+    nodes for the angle that the tie covers. Of most items drawn without replacement, they are not
     smooth: then each rank counts.
     """
     if not ranks.n_tied.any():
         return Nodes(ranks.best, np.arange(len(ranks)), np.ones(len(ranks)))
     left = np.ones(len(ranks)) if replacement else 1 - m / np.maximum(ranks.n_items, m + 1)
-    most = np.where(left > 0.5, min(m + 1, 8 + int(6 * sqrt(m))), ranks.n_tied + 1)
-    sizes = np.minimum(most, ranks.n_tied + 1)
+    ends = np.stack([ranks.best, ranks.best + ranks.n_tied])
+    first, last = np.arcsin(np.sqrt((ends - 1) / np.maximum(ranks.n_items - 1, 1)))
+    steps_of_8 = np.ceil(0.75 * np.sqrt(m / left) * np.minimum(last - first, 1))  # few rules
+    most = np.where(left > 0.5, np.minimum(m + 1, 8 + 8 * steps_of_8), ranks.n_tied + 1)
+    sizes = np.minimum(most, ranks.n_tied + 1).astype(np.int64)
     starts = np.cumsum(sizes) - sizes
     nodes, weight = np.empty(sizes.sum()), np.empty(sizes.sum())
     pairs, which = np.unique(np.stack([ranks.n_tied + 1, sizes]), axis=1, return_inverse=True)

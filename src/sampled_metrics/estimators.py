@@ -141,8 +141,8 @@ class BiasVariance(Estimator):
 
         if self.gamma < 1e-4:
             return _by_svd(problem, self.gamma)
-        # Equation 25 divided by c: what is left are conditional probabilities, so that estimates
-        # of sampled ranks that hardly ever occur are as accurate as the others.
+        # Each row of equation 25 is divided by the share of its sampled rank: what is left are
+        # conditional probabilities, and estimates of rare sampled ranks are as accurate as others.
         weights, p, exact = problem.design
         share = problem.gram.sum(axis=1)
         _check_possible(share)
@@ -402,7 +402,7 @@ def _by_svd(problem: Problem, gamma: float) -> FloatArray:
     from scipy.linalg import svd
 
     factor, target, share = _triangle(problem)
-    # With equation 25 scaled so that diag(c) is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
+    # With equation 25 scaled so that every share is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
     scale = 1 / np.sqrt(share)
     u, s, vt = svd(factor * scale, full_matrices=False)
     seen = s > s[0] * len(s) * np.finfo(float).eps  # the others are rounding errors

@@ -191,7 +191,7 @@ def _count(
     """
     above, tied = np.empty_like(place), np.empty_like(place)
     target, starts, n_items = scores[place], offsets[owner], np.diff(offsets)[owner]
-    many = np.bincount(owner, minlength=len(offsets) - 1)[owner] > FEW
+    many = np.bincount(owner)[owner] > FEW
     for i in np.split(np.flatnonzero(many), np.flatnonzero(np.diff(owner[many])) + 1):
         if len(i):
             ascending = np.sort(scores[starts[i[0]] : starts[i[0]] + n_items[i[0]]])

@@ -113,8 +113,7 @@ class Problem:
         at = as_array("ranks", ranks)
         if at.ndim != 1 or at.dtype.kind not in "iuf":
             raise ValueError(f"ranks is {shown(ranks)}; ranks must be a flat list of numbers")
-        off = 1e-9 * self.n_items  # of the nodes of a quadrature, by rounding
-        if (bad := ~((at >= 1 - 1e-9) & (at <= self.n_items + off))).any():
+        if (bad := ~((at >= 1) & (at <= self.n_items))).any():
             refuse("ranks", at, bad, f"from 1 to n_items, {self.n_items}")
         each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
         return each

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, sync_playwright
 
-from tabs import open_explorer
+from tabs import WINDOW, new_tab, open_explorer
 
 HTML = Path(__file__).parents[2] / "_build" / "html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -60,19 +60,50 @@ def browser():
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def kept_tab(browser):
+    """Keep a tab for all tests: what it has loaded once it need not fetch and compile again."""
+    tab = new_tab(browser)
+    yield tab
+    tab.close()
+
+
 @pytest.fixture
-def visit(browser, site):
-    """Open explorers, and close them after the test; nothing may have gone wrong."""
-    tabs = []
+def tab_for(browser, site, kept_tab):
+    """Find a tab as it was when new: the kept one, or for options one with its own profile.
 
-    def visit(name, **options):
-        tabs.append(open_explorer(browser, site, name, **options))
-        return tabs[-1]
+    Nothing may go wrong in it, and what the test changed is undone.
+    """
+    own = []
 
-    yield visit
-    for tab in tabs:
+    def tab_for(viewport=WINDOW, **options):
+        if options:
+            own.append(new_tab(browser, **options))
+        tab = own[-1] if options else kept_tab
+        tab.set_viewport_size(viewport)
+        tab.mouse.move(0, 0)
+        tab.goto("about:blank")  # or a link to a place on the same page would not load it
+        return tab
+
+    yield tab_for
+    wrong = [error for tab in (kept_tab, *own) for error in tab.wrong]
+    for tab in own:
         tab.close()
-        assert tab.wrong == []
+    kept_tab.wrong.clear()
+    kept_tab.emulate_media(media="screen")
+    if kept_tab.url.startswith(site):
+        kept_tab.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    assert wrong == []
+
+
+@pytest.fixture
+def visit(tab_for, site):
+    """Open an explorer."""
+
+    def visit(name, address=None, **options):
+        return open_explorer(tab_for(**options), site, name, address)
+
+    return visit
 
 
 @pytest.fixture
@@ -90,7 +121,7 @@ def start(visit):
 @pytest.fixture(scope="module")
 def javascript(browser, site):
     """Call a function of sampled-metrics.js on each of a list of cases."""
-    tab = open_explorer(browser, site, "toy")
+    tab = open_explorer(new_tab(browser), site, "toy")
 
     def call(expression, cases):
         """Evaluate `expression`, which may name the values of a case a, b, c, ..., for each."""

@@ -1,8 +1,10 @@
 """Explorers in a browser: open one, type into it, read it."""
 
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 
 import numpy as np
+from bs4 import BeautifulSoup
 
 PAGES = {
     "toy": "toy-example",
@@ -17,17 +19,30 @@ PAGES = {
 }
 
 
-def open_explorer(browser, site, name, address=None, **options):
-    """Open the page of an explorer; return it with the explorer and what goes wrong.
+WINDOW = {"width": 1280, "height": 720}
 
-    `address` is where to go instead of the explorer's page as it is.
-    """
+
+@cache
+def soup(path):
+    """Parse a page, once for all tests."""
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def new_tab(browser, **options):
+    """Open a tab with a profile of its own; return it with what goes wrong."""
     tab = browser.new_page(reduced_motion="reduce", **options)
     tab.wrong = wrong = []
     tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
-    address = address or f"{site}book/{PAGES[name]}.html"
-    tab.goto(address, wait_until="domcontentloaded")
+    # Formulas are tested elsewhere. (`tab.route` would switch the browser's cache off.)
+    devtools = tab.context.new_cdp_session(tab)
+    devtools.send("Network.enable")
+    devtools.send("Network.setBlockedURLs", {"urls": ["*/mathjax/*"]})
+    return tab
+
+
+def open_explorer(tab, site, name, address=None):
+    """Go to the page of an explorer, or to this address; wait until the explorer shows numbers."""
+    tab.goto(address or f"{site}book/{PAGES[name]}.html", wait_until="domcontentloaded")
     tab.explorer = tab.locator(f'.explorer[data-explorer="{name}"]')
     tab.explorer.locator("td").first.wait_for()
     return tab
@@ -63,6 +78,15 @@ def change(control, value):
 def table(tab, i=0):
     rows = """rows => rows.map(r => [...r.cells].map(c => c.textContent))"""
     return tab.explorer.locator("table").nth(i).locator("tr").evaluate_all(rows)
+
+
+def table_of_each_metric(tab):
+    """Choose one metric after the other; yield its name and the table that appears."""
+    choice = tab.explorer.locator("[name=metric]")
+    for name in choice.locator("option").all_inner_texts():
+        choice.select_option(name)
+        settle(tab)
+        yield name, table(tab)
 
 
 def verdict(tab):

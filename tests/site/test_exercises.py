@@ -6,11 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sampled_metrics.book import Answer
+from tabs import soup
 
 BOOK = Path(__file__).parents[2] / "book"
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(BOOK.glob("*.md"))}
@@ -24,24 +24,15 @@ QUIZZES = [page for page in SOURCES if page.startswith("quiz-")]
 
 
 @pytest.fixture
-def visit(browser, site):
-    """Open pages, all in one browser's profile; nothing may go wrong on them."""
-    contexts, wrong = [], []
+def visit(tab_for, site):
+    """Open pages; nothing may go wrong on them."""
 
     def visit(page, width=1280, **options):
-        if not contexts or options:
-            contexts.append(browser.new_context(reduced_motion="reduce", **options))
-        tab = contexts[-1].new_page()
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.route("**/mathjax/**", lambda route: route.abort())  # formulas are tested elsewhere
+        tab = tab_for({"width": width, "height": 900}, **options)
         tab.goto(f"{site}book/{page}.html", wait_until="domcontentloaded")
         return tab
 
-    yield visit
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    return visit
 
 
 # --- the rules
@@ -52,6 +43,7 @@ ODD = (
 1,234,567|12,34|1 234|1_000|1,2345|0,123|1/2|1 / 3|-1/3|1/0|0/0|inf/inf|1/-0|50%|50 %|50  %| 50 %
 %|5%%|1/2%|true|TRUE|false|1|1.0|1e0|0.0|2|ABC| a  b |1.125|1.135|1.145|-1.125|0.5625|9.995|999.5
 9995|999.4|999.6|1e-12|9.9e-13|-9.9e-13|100|99.95|1e22|1e23|123456789012345678901234|1e309|-1e309
+0,5|0,0655|−0,5|,5|+0,|5,|12,5 %|27 users|1,234 users|0,123 pts|0,123,456|3rd|1-2|0.5 .|2%%|00,5
 9007199254740993|1e-400|5.|.|e5|1e|½|1.2.3|(c)|C)|(ab)|(1)|--1|+5|0x10|0.1234,567|NDCG@10|Ä|2\u2009000|1e+05|1.005
 2.675|1.115|9.99|10.0|1.00e1|9.90|0.999|1.001|1000|1001|999|1010|0.0999499999|304|304.0|||\u00a0
 """.strip("\n")
@@ -65,6 +57,7 @@ NUMBERS = st.one_of(
     st.builds("{}/{}".format, st.integers(-2000, 2000), st.sampled_from([1, 2, 3, 8, 64, 1000])),
     st.builds("{:.3e}{}".format, st.floats(-1e3, 1e3), st.sampled_from(["", "%", " %"])),
     st.text("0123456789.,_ eE+-/%inf\N{MINUS SIGN}", max_size=8),
+    st.from_regex(r"[+-]?[0-9]{0,4}[.,]?[0-9]{0,4} ?%? ?[a-z%.]{0,3}", fullmatch=True),
 )
 
 
@@ -75,7 +68,7 @@ def javascript(browser, site):
     tab.goto(f"{site}book/elsewhere.html", wait_until="load")
     yield lambda cases: tab.evaluate(
         """cases => cases.map(([digests, labels, percent, entries]) =>
-            answers.told(labels, answers.judge({ digests, percent }, entries)))""",
+            answers.told(labels, answers.judge({ digests, percent }, entries), entries))""",
         cases,
     )
     tab.close()
@@ -173,10 +166,10 @@ def enter(fields, text):
 
 def test_every_exercise_has_its_box_and_two_hints(html):
     for page, names in EXERCISES.items():
-        soup = BeautifulSoup((html / f"book/{page}.html").read_text("utf-8"), "html.parser")
+        tree = soup(html / f"book/{page}.html")
         for name in names:
-            assert len(soup.select(f"#{name} .answer-box[data-exercise={name}]")) == 1, name
-            titles = [s.get_text(strip=True) for s in soup.select(f"#{name} details > summary")]
+            assert len(tree.select(f"#{name} .answer-box[data-exercise={name}]")) == 1, name
+            titles = [s.get_text(strip=True) for s in tree.select(f"#{name} details > summary")]
             assert titles == ["Hint", "Second hint"], name
 
 
@@ -232,7 +225,7 @@ def test_answers_are_kept_and_counted_and_forgotten(visit):
     box(tab, "ex-elsewhere-limit").get_by_role("button").click()
     box(tab, "ex-elsewhere-judge").locator("select").select_option("True")
     box(tab, "ex-elsewhere-judge").get_by_role("button").click()
-    tab.reload(wait_until="domcontentloaded")  # what was right is kept
+    tab = visit("elsewhere")  # what was right is kept
     assert box(tab, "ex-elsewhere-judge").get_by_role("status").inner_text() == "Right."
     assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == "545"
     part = visit("part-wild")
@@ -241,12 +234,12 @@ def test_answers_are_kept_and_counted_and_forgotten(visit):
     part.get_by_role("button", name="Forget").click()
     assert "solved 0 of" in part.get_by_role("status").inner_text()
     assert part.get_by_role("button", name="Forget").count() == 0
-    tab.reload(wait_until="domcontentloaded")
+    tab = visit("elsewhere")
     assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == ""
 
 
 def test_a_browser_that_keeps_nothing_checks_all_the_same(visit):
-    tab = visit("elsewhere")
+    tab = visit("elsewhere", locale="en-US")  # in a profile of its own
     tab.add_init_script("""for (const name of ["getItem", "setItem"]) {
         const real = Storage.prototype[name];
         Storage.prototype[name] = function (key, ...more) {
@@ -264,8 +257,7 @@ def test_a_browser_that_keeps_nothing_checks_all_the_same(visit):
 def test_a_part_lists_its_exercises(html, part):
     text = SOURCES[part].partition("reading = {")[2].partition("}")[0]
     chapters = re.findall(r'"([\w-]+)":', text)
-    soup = BeautifulSoup((html / f"book/{part}.html").read_text("utf-8"), "html.parser")
-    links = [link["href"] for link in soup.select(".exercise-list a")]
+    links = [link["href"] for link in soup(html / f"book/{part}.html").select(".exercise-list a")]
     assert links == [f"{page}.html#{name}" for page in chapters for name in EXERCISES[page]]
 
 
@@ -304,6 +296,33 @@ def test_a_quiz_answers_and_counts(visit, page, width):
     assert tab.get_by_role("status").inner_text() == ""
     assert tab.locator("#quiz details[open]").count() == 0
     assert "".join(tab.locator("#quiz .verdict").all_inner_texts()) == ""
+
+
+def test_choices_of_a_quiz_are_kept_and_forgotten(visit):
+    tab = visit("quiz-wild")
+    questions = tab.locator("#quiz > section")
+    for number, place in ((0, 1), (2, 0), (2, 1)):  # the first choice counts
+        questions.nth(number).locator("summary").nth(place).click()
+    score = tab.locator("#quiz [role=status]")
+    score.get_by_text("of 2.").wait_for()
+    before = score.inner_text()
+    tab.reload(wait_until="domcontentloaded")
+    score.get_by_text("of 2.").wait_for()
+    assert score.inner_text() == before
+    assert tab.locator("#quiz details[open]").count() == 2
+    assert tab.locator("#quiz details[open] .verdict:empty").count() == 0
+    assert questions.nth(2).locator("details").first.get_attribute("open") is not None
+    part = visit("part-wild")
+    part.get_by_role("button", name="Forget").click()
+    assert part.get_by_role("button", name="Forget").count() == 0
+    tab.reload(wait_until="load")
+    assert tab.locator("#quiz details[open]").count() == 0
+    questions.first.locator("summary").first.click()
+    score.get_by_text("of 1.").wait_for()
+    tab.get_by_role("button", name="Start again").click()
+    tab.reload(wait_until="load")
+    assert score.inner_text() == ""
+    assert tab.locator("#quiz details[open]").count() == 0
 
 
 def test_a_quiz_needs_no_mouse(visit):

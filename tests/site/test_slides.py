@@ -4,15 +4,12 @@ import re
 import zipfile
 
 import pytest
-from bs4 import BeautifulSoup
+
+from tabs import soup
 
 ZIP = "sampled-metrics-slides"
 SITE_PAGE = "book/slides.html"
 SLIDES = "article > section > section"
-
-
-def soup(path):
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
 def open_tab(browser, folder, page):

@@ -53,10 +53,9 @@ const sentences = (row, { n, m, k, alike }, name, from, to) => {
   return said.join(" ");
 };
 
-let known = {};
+const auditOf = E.keepLast(audit); // another cutoff is the same row
 const show = ({ id, c: wanted }, all) => {
-  const row = all.find((one) => one.id === id), popular = isPopular(row);
-  if (known.row !== row) known = { row, ...audit(row) };
+  const row = all.find((one) => one.id === id), popular = isPopular(row), known = auditOf(row);
   const { at, n, k, alike, band } = known, c = Math.min(wanted, n);
   const [low, high] = at(c).bounds, [from, to] = [low, high].map((v) => fixed(v));
   const cutoffs = E.upTo(n, c, ...(k < n ? [k] : []), ...(alike ? [alike] : []));

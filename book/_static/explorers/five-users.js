@@ -5,6 +5,7 @@ const M = sampledMetrics, E = explorers, { fixed } = E;
 const USERS = [["1, 2, 3, 4, 5, 6", "1, 6, 8"], ["2, 4, 6", "1, 2, 3, 4, 5"], ["2, 4, 6", ""],
   ["", "1, 2, 3, 4"], ["", ""]];
 const EMPTY = [["left out", NaN], ["0", 0], ["1", 1]];
+const METRICS = ["AP", "Precision", "Recall", "F1", "NDCG", "RR", "Hit rate"];
 
 const show = (form) => {
   const items = (field) => {
@@ -17,6 +18,7 @@ const show = (form) => {
     return [name, by, values, EMPTY.map(([, empty]) => M.mean(values, empty))];
   });
   const names = [...new Set(rows.map(([name]) => name))];
+  const chosen = rows.filter(([name]) => name === form.metric);
   const spans = names.map((name) => {
     const all = rows.flatMap((row) => (row[0] === name ? row[3] : [])).filter((v) => !isNaN(v));
     return `${name} ${fixed(Math.min(...all))} to ${fixed(Math.max(...all))}`;
@@ -36,8 +38,10 @@ const show = (form) => {
         name: `${name}, divided by ${by}, no labels ${EMPTY[i][0]}`,
       }))).filter(({ x }) => x >= 0),
     }],
-    tables: [[["metric", "divides by", 1, 2, 3, 4, 5, ...EMPTY.map(([rule]) => `mean, ${rule}`)],
-      ...rows.map(([name, by, ...rest]) => [name, by, ...rest.flat().map((v) => fixed(v))])]],
+    tables: [[[`${form.metric} divided by`, ...chosen.map(([, by]) => by)],
+      ...USERS.map((_, i) => [`user ${i + 1}`, ...chosen.map((row) => fixed(row[2][i]))]),
+      ...EMPTY.map(([rule], i) =>
+        [`mean, ${rule}`, ...chosen.map((row) => fixed(row[3][i]))])]],
   };
 };
 
@@ -48,7 +52,8 @@ E.add("five-users", {
   controls: USERS.map((lists, i) => `<fieldset><legend>user ${i + 1}</legend>${
     ["labels", "predictions"].map((name, j) =>
       `<label>${name} <input name="${name}${i}" value="${lists[j]}"></label>`).join("")
-  }</fieldset>`).join("") + E.number("k", "cutoff k", 3, 1, 100, 100),
+  }</fieldset>`).join("") + E.number("k", "cutoff k", 3, 1, 100, 100)
+    + E.select("metric", "metric in the table", METRICS),
   tables: ["Each user, and the mean where users without labels are left out, count 0, or count 1"],
   python: (form) => `from sampled_metrics import (
     F1, NDCG, AveragePrecision, Precision, Recall, ReciprocalRank, ranks_from_recommendations,

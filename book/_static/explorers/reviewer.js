@@ -16,11 +16,18 @@ const shareOf = (text) => {
   return value <= 1 ? value : E.refuse("value", "A number from 0 to 1, or a percentage, please.");
 };
 
+const isCut = (metric) => metric.endsWith("k");
+// Another value or number of users is the same protocol.
+const meansOf = E.keepLast((metric, k, n, m, replacement) => {
+  const [, make] = CLASSES[metric];
+  return M.explain(isCut(metric) ? make(k) : make(), n, m, replacement);
+});
+
 const show = (form) => {
   E.checkDraw(form);
   const { metric, k, n, m, users } = form, [, make] = CLASSES[metric], value = shareOf(form.value);
-  const cut = metric.endsWith("k"), named = (c) => metric.replace("k", whole(c)), name = named(k);
-  const means = M.explain(cut ? make(k) : make(), n, m, form.replacement);
+  const cut = isCut(metric), named = (c) => metric.replace("k", whole(c)), name = named(k);
+  const means = meansOf(metric, k, n, m, form.replacement);
   const at = (c) => (cut ? means(value, users, make(c), c) : means(value, users));
   if (metric === "HR@k" && k > m) {
     const top = `Among ${whole(m + 1)} items each is in the top ${whole(k)}`;
@@ -78,7 +85,7 @@ E.add("reviewer", {
   ],
   python: (form) => {
     const [name] = CLASSES[form.metric], { n, m, users, replacement } = form;
-    const cutoff = form.metric.endsWith("k") ? form.k : "";
+    const cutoff = isCut(form.metric) ? form.k : "";
     return `from sampled_metrics import ${name}, explain
 
 print(explain(
@@ -87,7 +94,7 @@ print(explain(
 ))
 `;
   },
-  idle: ({ metric }) => (metric.endsWith("k") ? [] : ["k"]),
+  idle: ({ metric }) => (isCut(metric) ? [] : ["k"]),
   show,
 });
 })();

@@ -22,6 +22,8 @@ LETTER = re.compile(r"^\(?([a-z])\)$")  # a choice: (c) is c
 GROUPS = re.compile("([0-9])[ ,_](?=[0-9]{3}(?![0-9]))")  # in 1,234 and 12 345 and 1_000_000
 DIGITS = r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf|nan)"
 NUMBER = re.compile(f"({DIGITS})(?: ?/ ?({DIGITS}))? ?(%?)")
+# A number written with a decimal comma, or with its unit
+MISWRITTEN = re.compile(r"([+-]?[0-9]*)(?:[.,]([0-9]+))?( ?%)?[^0-9]*")
 
 
 class Answer:
@@ -62,6 +64,8 @@ class Answer:
     Not yet. Right: error. Wrong: users.
     >>> check(4321, ...)
     Not yet. Right: users. Still open: error.
+    >>> check(4321, "0,0123")
+    Not yet. Right: users. Wrong: error. Write 0.0123, not "0,0123".
     """
 
     def __init__(self, digests: str, *labels: str, percent: bool = False) -> None:
@@ -90,7 +94,8 @@ class Answer:
         elif len(entries) != len(self._digests):
             print(f"Not yet: the answer has {len(self._digests)} entries, yours {len(entries)}.")
         else:
-            print(_told(self.labels, [self._is_right(*entry) for entry in enumerate(entries)]))
+            right = [self._is_right(*entry) for entry in enumerate(entries)]
+            print(_told(self.labels, right, entries))
 
     def _is_right(self, place: int, entry: object) -> bool | None:
         """Return whether the entry is the one with this digest; None if there is none yet."""
@@ -108,19 +113,22 @@ class Answer:
         )
 
 
-def _told(labels: list[str], right: list[bool | None]) -> str:
-    """Say which entries are right."""
+def _told(labels: list[str], right: list[bool | None], entries: list[object]) -> str:
+    """Say which entries are right, and which are to be written in another way."""
     if all(right):
         return "Right."
+    wrong = [entry for entry, is_right in zip(entries, right, strict=True) if is_right is False]
+    texts = [_text(entry) for entry in wrong if isinstance(entry, str)]
+    advice = [f'Write {form}, not "{text}".' for text in texts if (form := _rewritten(text))]
     if len(right) == 1:
-        return "Not yet."
+        return " ".join(["Not yet.", *advice])
     kinds = {"Right": True, "Wrong": False, "Still open": None}
     named = {
         kind: [label for label, is_right in zip(labels, right, strict=True) if is_right is which]
         for kind, which in kinds.items()
     }
     parts = [f"{kind}: {'; '.join(names)}." for kind, names in named.items() if names]
-    return " ".join(["Not yet.", *parts])
+    return " ".join(["Not yet.", *parts, *advice])
 
 
 def _by_label(given: object, axes: list[list[str]]) -> object:
@@ -184,10 +192,27 @@ def _text(entry: object) -> str:
     return LETTER.sub(r"\1", BLANKS.sub(" ", str(entry)).strip(" ").lower())
 
 
+def _unified(text: str) -> str:
+    return text.replace("\N{MINUS SIGN}", "-").replace("\N{INFINITY}", "inf")
+
+
+def _rewritten(text: str) -> str | None:
+    """Return how to write what seems to be meant as a number and is not read as that; or None."""
+    plain = _unified(text)
+    if not re.match(r"[+-]?0+,", plain):  # in 0,123 the comma does not separate thousands
+        plain = GROUPS.sub(r"\1", plain)
+        if NUMBER.fullmatch(plain):
+            return None
+    match = MISWRITTEN.fullmatch(plain)
+    if not match or not re.search("[0-9]", match[1] + (match[2] or "")):
+        return None
+    whole, part, percent = match.groups(default="")
+    return whole + (f".{part}" if part else "") + percent.strip()
+
+
 def _number(text: str, percent: bool) -> float | str:
     """Return the number that a text reads as, or else the text."""
-    plain = text.replace("\N{MINUS SIGN}", "-").replace("\N{INFINITY}", "inf")
-    match = NUMBER.fullmatch(GROUPS.sub(r"\1", plain))
+    match = NUMBER.fullmatch(GROUPS.sub(r"\1", _unified(text)))
     if not match:
         return text
     above, below = float(match[1]), float(match[2] or 1)

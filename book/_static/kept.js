@@ -1,0 +1,18 @@
+// What a reader has answered, if the browser keeps it: entries by exercise, choices by quiz.
+globalThis.kept = (() => {
+"use strict";
+const STORE = "sampled-metrics-exactly: answers";
+const all = () => {
+  try {
+    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+  } catch {
+    return {};
+  }
+};
+const put = (changes) => { // what is undefined is forgotten
+  try {
+    localStorage.setItem(STORE, JSON.stringify({ ...all(), ...changes }));
+  } catch { /* Answers are checked all the same. */ }
+};
+return { all, put };
+})();
