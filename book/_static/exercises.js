@@ -44,9 +44,11 @@ function fill(box) {
     status.textContent = told(labels, right, entries());
     box.classList.toggle("solved", right.every(Boolean));
   }
+  const typed = fields.some(([field]) => field.matches("input"));
   const form = make("form", {}, ...fields.map(([, , row]) => row),
     make("button", { textContent: "Check" }),
-    make("span", { className: "note", textContent: " Numbers to three digits." }), status);
+    make("span", { className: "note", hidden: !typed, textContent: "Numbers to three digits." }),
+    status);
   const title = box.closest(".exercise").querySelector(".caption-number").textContent.trim();
   form.setAttribute("aria-label", `Your answer to ${title}`);
   form.addEventListener("submit", (event) => {
