@@ -21,7 +21,8 @@ class AuthorYear(BaseLabelStyle):
         words = join(sep=", ")[person.author_or_editor_or_title(full=False), year]
         style = SimpleNamespace(person=person)
         labels = [
-            str(words.format_data({"entry": entry, "style": style})) for entry in sorted_entries
+            words.format_data({"entry": entry, "style": style}).render_as("text")
+            for entry in sorted_entries
         ]
         return [
             f"{label}{chr(ord('a') + labels[:i].count(label))}"
