@@ -212,10 +212,7 @@ def pass_tests(tests: list[str]) -> bool:
     """Tell whether pytest passes these tests; there may be none."""
     import pytest
 
-    try:
-        return not tests or pytest.main([*OPTIONS, *tests]) == pytest.ExitCode.OK
-    except Exception:  # it raises where something is found to be open at the very end
-        return False
+    return not tests or pytest.main([*OPTIONS, *tests]) == pytest.ExitCode.OK
 
 
 def pass_examples(tests: list[str]) -> bool:

@@ -101,7 +101,9 @@ def expectation_over_ties(values: FloatArray, ranks: TiedRanks, replacement: boo
 
 
 def _from_ends(values: FloatArray, ranks: TiedRanks) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return the means without replacement from the ends of ties, and which have all their digits.
+    """Return the means without replacement from the ends of ties, and which of them to trust.
+
+    Those to trust have lost two digits at most, or else each rank of the tie would be a node.
 
     The (h + 1)-st of m + 1 items drawn from n has rank r with probability (m + 1) / n times that of
     h items above rank r in a draw of m. So sums over r are differences:
