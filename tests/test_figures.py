@@ -59,6 +59,27 @@ def test_a_figure_has_a_second_drawing_for_phones_and_is_as_it_was(shape):
     np.testing.assert_allclose([ax.get_position().bounds for ax in axes.flat], places, atol=0.01)
 
 
+def test_on_a_phone_panels_that_stood_above_one_another_stand_side_by_side():
+    figure, _ = plt.subplots(2, 3, sharex=True, sharey=True)
+    drawing = narrow(both_widths(figure))
+    corners = re.findall(r'id="axes_\d".*?d="M ([\d.]+) ([\d.]+)', drawing, re.S)
+    x, y = np.array(corners, dtype=float).T.reshape(2, 2, 3)
+    assert (x[0] < x[1]).all()
+    np.testing.assert_allclose(y[0], y[1])
+    assert y[0].tolist() == sorted(y[0])
+
+
+def test_on_a_phone_each_panel_says_what_its_axes_are():
+    figure, axes = plt.subplots(2, 2, sharex=True, sharey=True)
+    for ax, label in zip(axes[:, 0], ("upper", "lower"), strict=True):
+        ax.set(ylabel=label, xticks=[0.5], xticklabels=["half"])
+    wide = both_widths(figure)
+    shown = narrow(wide)
+    assert [wide.count(f"<!-- {word} -->") for word in ("upper", "lower", "half")] == [1, 1, 2]
+    assert [shown.count(f"<!-- {word} -->") for word in ("upper", "lower", "half")] == [2, 2, 4]
+    assert [ax.get_ylabel() for ax in axes.flat] == ["upper", "", "lower", ""]
+
+
 def test_the_same_figure_gives_the_same_file():
     axes = (slope_chart({"a": {"X": 1}, "b": {"X": 2}}) for _ in "12")
     first, second = (both_widths(known(ax.get_figure(root=True))) for ax in axes)

@@ -67,9 +67,10 @@ def both_widths(figure: Figure) -> str:
         narrow = base64.b64encode(_svg(figure).encode()).decode()
         note = f'<metadata id="narrow">{narrow}</metadata>\n</svg>'
         wide = note.join(wide.rsplit("</svg>", 1))
-    for ax, (place, labeled) in placed.items():
+    for ax, (place, labels, ylabel) in placed.items():
         ax.set_subplotspec(place)
-        ax.tick_params(labelleft=labeled)
+        ax.tick_params(**labels)
+        ax.set_ylabel(ylabel)
     figure.set_size_inches(*size)
     return wide
 
@@ -80,8 +81,12 @@ def _svg(figure: Figure) -> str:
     return str(print_figure(figure, "svg", metadata={"Date": None}))
 
 
-def _stack(figure: Figure) -> dict[Axes, tuple[SubplotSpec, bool]]:
-    """Give the figure a phone's width, and its panels as few columns; return what it changed."""
+def _stack(figure: Figure) -> dict[Axes, tuple[SubplotSpec, dict[str, Any], str]]:
+    """Give the figure a phone's width, and its panels as few columns; return what it changed.
+
+    Panels follow one another as they are read. Two rows of three or more become two columns, so
+    that those which stood above one another now stand side by side.
+    """
     height = figure.get_figheight()
     panels = {ax: place for ax in figure.axes if (place := ax.get_subplotspec()) is not None}
     grids = {place.get_gridspec() for place in panels.values()}
@@ -89,14 +94,25 @@ def _stack(figure: Figure) -> dict[Axes, tuple[SubplotSpec, bool]]:
     if len(grids) != 1 or not single or (grid := grids.pop()).ncols == 1:
         figure.set_size_inches(PHONE, max(0.85 * height, min(height, 2.6)))
         return {}
-    columns = 2 if grid.nrows > 1 and grid.ncols > 2 else 1
-    rows = math.ceil(grid.nrows * grid.ncols / columns)
+    turned = grid.nrows == 2 and grid.ncols > 2
+    rows = grid.ncols if turned else grid.nrows * grid.ncols
     taller = 0.9 * height / grid.nrows * rows
     figure.set_size_inches(PHONE, max(taller, 1.9 * rows))
-    stacked, before = GridSpec(rows, columns, figure=figure), {}
-    for ax, place in panels.items():
-        number = place.rowspan.start * grid.ncols + place.colspan.start
-        before[ax] = place, bool(ax.yaxis.get_tick_params().get("labelleft", True))
-        ax.set_subplotspec(stacked[number // columns, number % columns])
-        ax.tick_params(labelleft=True)
+    stacked, before = GridSpec(rows, 2 if turned else 1, figure=figure), {}
+    at = {(place.rowspan.start, place.colspan.start): ax for ax, place in panels.items()}
+    for (row, column), ax in at.items():
+        lowest, first = at.get((grid.nrows - 1, column), ax), at.get((row, 0), ax)
+        before[ax] = panels[ax], _shown(ax), ax.get_ylabel()
+        if not turned and first in ax.get_shared_y_axes().get_siblings(ax):
+            ax.set_ylabel(first.get_ylabel())
+        ax.tick_params(labelleft=True, labelbottom=_shown(lowest)["labelbottom"])
+        ax.set_subplotspec(stacked[(column, row) if turned else (row * grid.ncols + column, 0)])
     return before
+
+
+def _shown(ax: Axes) -> dict[str, Any]:
+    """Tell which sides of the panel show the numbers of their ticks."""
+    return {
+        "labelleft": bool(ax.yaxis.get_tick_params().get("labelleft", True)),
+        "labelbottom": bool(ax.xaxis.get_tick_params().get("labelbottom", True)),
+    }
