@@ -24,7 +24,7 @@ const show = ({ m }) => {
         `${who} has ${fixed(sampled[i], 1)} percent`).join(", ")}.`,
       height: 280, at: m, atField: "m",
       x: { ...E.toRank(n, "sampled items, m (drag the line)"), name: "m" },
-      y: { min: 1, max: 100, log: true, format: (v) => fixed(v, 1) },
+      y: { min: 1, max: 100, log: true, label: "score, percent", format: (v) => fixed(v, 1) },
       lines: NAMES.map((name, i) => ({ style: i, name, points: curve.map(([m, v]) => [m, v[i]]) })),
       marks: NAMES.map((_, i) => ({ style: i, x: m, y: sampled[i], field: "m" })),
     }],

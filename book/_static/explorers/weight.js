@@ -17,7 +17,7 @@ const show = (form) => {
     sentence: `At rank ${whole(r)}, exact ${name} is ${exact}; expected sampled ${name} (${
       E.drawn(form)}) is ${sampled}.`,
     plots: [{
-      x: { ...E.toRank(n, "exact rank r"), name: "r" }, y: { min: 0, max: 1.02 },
+      x: { ...E.toRank(n, "exact rank r"), name: "r" }, y: { min: 0, max: 1.02, label: name },
       lines: kinds.map((f, i) => ({
         style: i, name: ["exact", "expected sampled"][i], points: grid.map((r) => [r, f(r)]),
       })),
