@@ -179,7 +179,7 @@ def _metric(name: str) -> Metric:
     if not found or found[1] not in METRICS:
         hint = "; with one relevant item per user, the hit rate is recall@K"
         raise argparse.ArgumentTypeError(
-            f"{name!r} is no metric; choose among {', '.join(METRICS)}, with a cutoff as in "
+            f"{name!r} is not a metric; choose from {', '.join(METRICS)}, with a cutoff as in "
             f"recall@10{hint if re.match('h(r|it)', name.lower()) else ''}"
         )
     try:
@@ -194,7 +194,7 @@ def _metric(name: str) -> Metric:
 def _number(text: str) -> tuple[float, int]:
     """Return a number, and the decimals with which it is printed."""
     if not re.fullmatch(r"-?[0-9]*\.?[0-9]+", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number as in print, such as 0.66")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number as printed, such as 0.66")
     return float(text), len(text.partition(".")[2])
 
 

@@ -88,7 +88,7 @@ class Split:
         )
         for i in _repeats(rows, columns)[:1]:
             pair = pair_name(rows[i], columns[i], names)
-            raise _PairError("", i, f"{pair} are a pair seen before")
+            raise _PairError("", i, f"{pair} occur together twice")
         for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
             pair = pair_name(rows[i], columns[i], names)
             raise _PairError("", i, f"{pair} are also a training event; hold out another item")
@@ -234,7 +234,7 @@ def _build(
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
     for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
         pair = pair_name(train[0][i], train[1][i], names)
-        raise _PairError("train_", i, f"{pair} are a pair seen before")
+        raise _PairError("train_", i, f"{pair} occur together twice")
     try:
         return Split(events, *test, *names)
     except _PairError as error:
@@ -298,7 +298,7 @@ def read_split(
         If a file cannot be opened.
     ValueError
         If a file is empty or damaged; if a line has the wrong number of columns, no id where one
-        should be, an id out of range, or a pair seen before; or if ids leave a gap.
+        should be, an id out of range, or a pair that occurs twice; or if ids leave a gap.
 
     Examples
     --------

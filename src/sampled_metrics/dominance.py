@@ -92,8 +92,8 @@ def dominates(
     Raises
     ------
     ValueError
-        If there are no ranks, a rank is outside 1..n, an instance has not exactly one relevant
-        item, `n_items` is not what the ranks know, or is missing for the scale "share".
+        If there are no ranks, a rank is outside 1..n, an instance does not have exactly one
+        relevant item, `n_items` is not what the ranks know, or is missing for the scale "share".
 
     Notes
     -----

@@ -155,8 +155,8 @@ def _found(users: NDArray[Any], listed: Gathered, wanted: Gathered) -> tuple[Int
         x = int(np.searchsorted(wanted.offsets, i, side="right")) - 1
         if not listed.counts[x]:
             raise ValueError(
-                f"relevant has user {users.tolist()[x]!r}, scores has not; score the candidates of "
-                "this user, or leave the user out of relevant"
+                f"relevant has user {users.tolist()[x]!r}, scores does not; score the candidates "
+                "of this user, or leave the user out of relevant"
             )
         raise ValueError(
             f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "

@@ -183,7 +183,7 @@ def _from_tables(
     for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
         if absent == "refuse":
             raise ValueError(
-                f"labels has user {users.tolist()[x]!r}, predictions has not; if this user was "
+                f"labels has user {users.tolist()[x]!r}, predictions does not; if this user was "
                 'recommended nothing, give absent="missed", else take the user out of labels'
             )
     there = (predicted.counts > 0) | (relevant.counts > 0)
@@ -264,7 +264,7 @@ def _check_same_users(predictions: Mapping[Any, Any], labels: Mapping[Any, Any])
         for user in users:
             if user not in others:
                 raise ValueError(
-                    f"{name} has user {user!r}, {other} has not; add {other}[{user!r}] = [] "
+                    f"{name} has user {user!r}, {other} does not; add {other}[{user!r}] = [] "
                     f"if this user counts, or take the user out of {name}"
                 )
 

@@ -79,7 +79,7 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
     ratings = pd.DataFrame(dict(zip(columns, numbers.astype(np.int64), strict=True)))
     for i in np.flatnonzero(ratings.duplicated(["user", "item"]))[:1]:
         user, item = ratings.loc[i, ["user", "item"]]
-        raise ValueError(f"{path}, line {i + 1}: user {user} and item {item} are a repeated pair")
+        raise ValueError(f"{path}, line {i + 1}: user {user} and item {item} occur together twice")
     return ratings
 
 

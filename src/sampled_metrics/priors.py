@@ -146,7 +146,7 @@ def _each_user(
         raise ValueError("sampled_ranks is empty; there is nothing to learn from")
     if draw.n_items is None:
         raise ValueError(
-            "draw.n_items is None; the ranks to learn about are 1, ..., n_items: "
+            "draw.n_items is None; an estimate needs the number of items: "
             f"Draw({draw.n_samples}, n_items=...)"
         )
     most = draw.n_samples
@@ -295,7 +295,7 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
     )
     if not solved.jac @ solved.jac < 1e-9:
         raise ValueError(
-            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver does not get there"
+            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver finds no solution"
         )
     return shares(solved.x)[0]
 

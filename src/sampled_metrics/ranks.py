@@ -155,7 +155,7 @@ class Ranks:
         if self.users is not None and (again := repeated(self.users)).size:
             name = self.users.tolist()[again[0]]
             raise ValueError(
-                f"users[{again[0]}] is {name!r}, as an earlier one is; each instance must have a "
+                f"users[{again[0]}] is {name!r}, like an earlier one; each instance must have a "
                 "name of its own"
             )
 

@@ -182,7 +182,7 @@ class MatrixFactorization:
         events = as_events(train)
         u, v = _fitted(self, "user_factors"), _fitted(self, "item_factors")
         if events.shape != (len(u), len(v)):
-            raise ValueError(f"train has shape {events.shape}; fitted was {(len(u), len(v))}")
+            raise ValueError(f"train has shape {events.shape}; the fit had {(len(u), len(v))}")
         users, items = events.nonzero()
         scores = sum(u[users, f] * v[items, f] for f in range(u.shape[1]))
         everywhere = np.sum((u.T @ u) * (v.T @ v))  # the squared scores of all pairs
