@@ -140,8 +140,8 @@ class Comparison:
         Parameters
         ----------
         same_users : bool
-            Whether the evaluation is of these very users, so that only ties and samples change;
-            by default, of new users from the same population.
+            Whether the evaluation has exactly these users, so that only ties and samples change.
+            By default it has new users from the same population.
 
         Returns
         -------

@@ -153,8 +153,8 @@ class TiedRanks:
     def break_ties(self, rule: TieRule, *, rng: RNG = None) -> IntArray:
         """Choose one of the possible ranks of each entry.
 
-        Entries of one user with the same score share their possible ranks, but each gets another
-        of them: together they get the best ones, the worst ones, or some drawn at random.
+        Entries of one user with the same score share their possible ranks, but each gets a
+        different one: together they get the best ones, the worst ones, or some drawn at random.
 
         Parameters
         ----------
