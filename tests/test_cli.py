@@ -247,12 +247,12 @@ def test_what_is_wrong_with_the_data_is_said_and_the_code_is_1(
         (["evaluate", "ranks.csv", "--metrics", "auc@5"], "auc needs no cutoff"),
         (["evaluate", "ranks.csv", "--metrics", "recall@0"], "k is 0; k must be at least 1"),
         (["compare", "ranks.csv", "--metrics", "auc", "--group", "g"], "unrecognized arguments"),
-        (["explain", "auc", "9e-1", "--items", "9", "--samples", "5"], "no number as in print"),
+        (["explain", "auc", "9e-1", "--items", "9", "--samples", "5"], "not a number as printed"),
         (["bounds", "ranks.csv", "--metrics", "auc"], "--samples, --items"),
         (["explain", "auc", "0.9"], "--samples, --items"),
         (
             ["explain", "auc", "high", "--items", "9", "--samples", "5"],
-            "'high' is no number as in print",
+            "'high' is not a number as printed",
         ),
     ],
 )

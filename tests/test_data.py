@@ -63,8 +63,8 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
         (([[0], [0, 1]], [0, 1], [0], [1]), r"train_users is ragged"),
         (([0, 1], [0], [0], [1]), r"train_users has shape \(2,\) and train_items \(1,\)"),
         (([0], [0], [0, 1], [1]), r"test_users has shape \(2,\) and test_items \(1,\)"),
-        (([0, 1, 0], [1, 1, 1], [0], [0]), r"train_items\[2\]: user 0 and item 1 .*seen before"),
-        (([0], [0], [0, 0], [1, 1]), r"test_items\[1\]: user 0 and item 1 .*seen before"),
+        (([0, 1, 0], [1, 1, 1], [0], [0]), r"train_items\[2\]: user 0 and item 1 .*together twice"),
+        (([0], [0], [0, 0], [1, 1]), r"test_items\[1\]: user 0 and item 1 .*together twice"),
         (
             ([0, 1], [0, 1], [0, 1], [1, 1]),
             r"^test_users\[1\], test_items\[1\]: user 1 and item 1 are also a training event",
@@ -80,7 +80,7 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
         (([0], ["a"], [0], np.array(["b", 5], object)[1:]), r"test_items\[0\] is 5; ids must be"),
         (([0], ["a"], [0], np.array([[], 0], object)[:1]), "train_items and test_items must hold"),
         ((["a"], ["x"], ["a"], ["x"]), r"test_items\[0\]: user a and item x are also a training"),
-        ((["a", "a"], ["x", "x"], [], []), r"train_items\[1\]: user a and item x .*seen before"),
+        ((["a", "a"], ["x", "x"], [], []), r"train_items\[1\]: user a and item x .*together twice"),
     ],
 )
 def test_pairs_that_do_not_belong_are_refused(pairs, message):
@@ -224,7 +224,7 @@ def test_names_that_are_not_one_each(names, message):
     [
         ([0], [3], r"^users\[0\], items\[0\]: item 3 is not in 0\.\.2"),
         ([0, 1], [1, 1], r"^users\[1\], items\[1\]: user 1 is not in 0\.\.0"),
-        ([0, 0], [1, 1], r"^users\[1\], items\[1\]: user 0 and item 1 are a pair seen before"),
+        ([0, 0], [1, 1], r"^users\[1\], items\[1\]: user 0 and item 1 occur together twice"),
         ([0, 0], [1, 0], r"^users\[1\], items\[1\]: user 0 and item 0 are also a training event"),
     ],
 )
@@ -246,7 +246,7 @@ def test_of_repeated_pairs_the_first_counts_and_training_comes_first(train, test
     assert list(zip(split.users.tolist(), split.items.tolist(), strict=True)) == kept
     assert split.train.data.tolist() == [1.0] * len(set(train))
     if len(set(train + test)) < len(train + test):
-        with pytest.raises(ValueError, match=r"seen before|also a training event"):
+        with pytest.raises(ValueError, match=r"together twice|also a training event"):
             Split.from_pairs(*columns, **sizes)
 
 
@@ -262,7 +262,7 @@ def test_pairs_that_are_named_may_be_repeated():
 def test_of_many_repeated_pairs_the_first_repetition_is_named():
     items = np.random.default_rng(0).integers(400, size=1000)
     first = next(i for i in range(1000) if items[i] in items[:i])
-    with pytest.raises(ValueError, match=rf"train_items\[{first}\]: .*seen before"):
+    with pytest.raises(ValueError, match=rf"train_items\[{first}\]: .*together twice"):
         Split.from_pairs(np.zeros(1000, int), items, [], [], n_items=400)
 
 
@@ -387,7 +387,7 @@ def test_read_split_takes_the_numbers_of_users_and_items(tmp_path):
         ("0\t0\n" + "9" * 5000 + "\t2\n", r"train, line 2: column 1 must be a whole number"),
         (b"0\t0\n\xff\xfe\t1\n", r"train, line 2: column 1 must be a whole number"),
         ("<!DOCTYPE html>\n<html></html>\n", r"train, line 1: 2 columns expected"),
-        ("0\t0\n0\t2\n0\t0\n", r"train, line 3: user 0 and item 0 are a pair seen before"),
+        ("0\t0\n0\t2\n0\t0\n", r"train, line 3: user 0 and item 0 occur together twice"),
         ("0\t0\n0\t3\n", r"number the items from 0 without a gap, but item 2 is missing and 3 is"),
         ("0\t0\n" * 70_000 + "0\tx\n", r"train, line 70001: column 2 must be a whole number"),
         ("0\t0\n" * 70_000 + "0\n", r"train, line 70001: 2 columns expected, 1 found: '0'"),
@@ -406,7 +406,7 @@ def test_malformed_training_file(tmp_path, train, message):
     ("test", "message"),
     [
         ("0\t1\n1\t2\n", r"test, line 2: user 1 and item 2 are also a training event"),
-        ("0\t1\n0\t1\n", r"test, line 2: user 0 and item 1 are a pair seen before"),
+        ("0\t1\n0\t1\n", r"test, line 2: user 0 and item 1 occur together twice"),
         ("0\t1\n1\tx\n", r"test, line 2: column 2 must be a whole number"),
     ],
 )

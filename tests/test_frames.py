@@ -328,7 +328,7 @@ REFUSED = {
     "scores, row 4: 'user' is '1'; ids must be": lambda: [changed(4, user="1")],
     "scores, row 0: 'user' is True": lambda: [changed(user=True)],
     "scores, row 0: 'user' is 9223372036854775808": lambda: [changed(0, user=2**63)],
-    "scores, row 0: 'item' and the next ones are no ids": lambda: [changed(item=[[]] * 9)],
+    "scores, row 0: 'item' and the next ones are not ids": lambda: [changed(item=[[]] * 9)],
     "scores names its items by integers, relevant by strings; name them in the same way": lambda: [
         example(),
         positive().astype({"item": str}),
@@ -355,7 +355,7 @@ REFUSED = {
         example(),
         {3: [5, 77]},
     ],
-    "relevant has user 8, scores has not; score the candidates": lambda: [example(), {8: [5]}],
+    "relevant has user 8, scores does not; score the candidates": lambda: [example(), {8: [5]}],
     "scores, row 3, user 3 and item 6: this item is relevant, and in exclude": lambda: [
         example(),
         None,

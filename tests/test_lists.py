@@ -176,7 +176,7 @@ def test_nothing_handed_in_is_changed():
     predictions.flags.writeable = False
     assert ranks_from_recommendations(predictions, [[2], [3]]).values.tolist() == [2, 1]
     users = defaultdict(list, {"a": [1]})
-    with pytest.raises(ValueError, match="predictions has user 'b', labels has not"):
+    with pytest.raises(ValueError, match="predictions has user 'b', labels does not"):
         ranks_from_recommendations({"a": [1], "b": [1]}, users)
     assert dict(users) == labels
 
@@ -257,8 +257,8 @@ def test_the_remedies_for_other_indexes_work():
 @pytest.mark.parametrize(
     ("predictions", "labels", "message"),
     [
-        ({1: [1], 2: [1]}, {1: [1]}, "predictions has user 2, labels has not; add labels[2] = []"),
-        ({"a": [1]}, {"a": [1], "b": [2]}, "labels has user 'b', predictions has not"),
+        ({1: [1], 2: [1]}, {1: [1]}, "predictions has user 2, labels does not; add labels[2] = []"),
+        ({"a": [1]}, {"a": [1], "b": [2]}, "labels has user 'b', predictions does not"),
         ({0: [1]}, [[1]], "predictions is a dict, labels is a list; give both as a dict"),
         ([[1]], {0: [1]}, "predictions is a list, labels is a dict; give both as a dict"),
         (pd.Series([[1]]), {0: [1]}, "predictions is a Series, labels is a dict; give both as"),

@@ -157,7 +157,7 @@ def test_users_that_only_labels_have():
     recommended, liked = example()
     more = pd.concat([liked, pd.DataFrame({"user": [2, 1, 2], "item": [1, 9, 3]})])
     with pytest.raises(
-        ValueError, match=r'labels has user 2, predictions has not.*absent="missed"'
+        ValueError, match=r'labels has user 2, predictions does not.*absent="missed"'
     ):
         ranks_from_recommendations(recommended, more)
     got = ranks_from_recommendations(recommended, more, absent="missed")
@@ -167,7 +167,7 @@ def test_users_that_only_labels_have():
     assert_same(got[:3], WANT)
     by_user = {user: list(rows["item"]) for user, rows in more.groupby("user")}
     lists = {8: [9, 3], 4: [2, 3, 1], 6: [1]}
-    with pytest.raises(ValueError, match="predictions has user 6, labels has not"):
+    with pytest.raises(ValueError, match="predictions has user 6, labels does not"):
         ranks_from_recommendations(lists, by_user, absent="missed")
     want = ranks_from_recommendations(lists, {**by_user, 6: []}, absent="missed")
     assert_same(want[[0, 1, 2]], WANT)

@@ -48,7 +48,7 @@ ALLOWED = {
     "recommenders": ["2,998", "1,268", "42", "8.34", "89.48"],
     "slides": ["75"],  # minutes
     # points of the rubric, held by tests/test_assignment.py, and sizes of samples
-    "teaching": ["10", "15", "20", "3", "8", "4", "99", "100", "999", "10,000"],
+    "teaching": ["10", "15", "20", "3", "8", "99", "100", "999", "10,000"],
 }
 
 

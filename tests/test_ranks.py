@@ -333,8 +333,8 @@ def test_instances_may_have_names():
 @pytest.mark.parametrize(
     ("users", "says"),
     [
-        (["ann", "bob", "ann"], r"users\[2\] is 'ann', as an earlier one is"),
-        ([4, 4, 5], r"users\[1\] is 4, as an earlier one is"),
+        (["ann", "bob", "ann"], r"users\[2\] is 'ann', like an earlier one"),
+        ([4, 4, 5], r"users\[1\] is 4, like an earlier one"),
         (["ann", "bob"], r"users has shape \(2,\), n_relevant has shape \(3,\)"),
         (["ann", "bob", None], r"users\[2\] is None"),
     ],

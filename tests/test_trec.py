@@ -68,7 +68,7 @@ def test_averages_over_ties_instead(files):
 
 def test_topics_of_one_file_only(files, tmp_path):
     run, qrels = read_run(files[0]), read_qrels(files[1])
-    with pytest.raises(ValueError, match=r"labels has user 't1', predictions has not.*absent="):
+    with pytest.raises(ValueError, match=r"labels has user 't1', predictions does not.*absent="):
         ranks_from_recommendations(run[run["user"] == "t2"], qrels)
     got = ranks_from_recommendations(run[run["user"] == "t2"], qrels, absent="missed")
     assert got.n_relevant.tolist() == [2, 1]

@@ -129,7 +129,7 @@ def check_training_items(submission):
 
 @worth(1, 3)
 def check_ties(submission):
-    """Other candidates have the held-out item's score; it comes last among them."""
+    """Other candidates have the held-out item's score; the held-out item comes last among them."""
     scores, held_out, train, rng = made_up_scores(3)
     scores = rng.integers(3, size=scores.shape).astype(float)
     scores[0] = 0.5  # a model that has learned nothing
@@ -138,7 +138,7 @@ def check_ties(submission):
 
 @worth(1, 1)
 def check_arguments_unchanged(submission):
-    """The arguments are left as they were."""
+    """The function does not change its arguments."""
     scores, held_out, train, _ = made_up_scores(4)
     train[:, 0] = held_out != 0
     result, call = submission("ranks_from_scores", scores, held_out, train, unchanged=True)
@@ -222,7 +222,7 @@ def check_without_replacement(submission):
 
 @worth(3, 2)
 def check_first_and_last_rank(submission):
-    """The best and the worst possible rank."""
+    """An item at the best rank, and one at the worst."""
     for replacement in (True, False):
         for r in (1, 6):
             check_pmf(submission, r, 6, 3, replacement)
@@ -250,7 +250,7 @@ def check_many_items(submission):
 
 @worth(4, 3)
 def check_recall_of_all_draws(submission):
-    """The mean recall of a few items, counted over all draws."""
+    """The expected recall among a few items, as the mean over all draws."""
     for r, n, m in SMALL[:3]:
         for k in range(1, m + 1):
             result, call = submission("expected_sampled_recall", r, n, m, k)
@@ -259,7 +259,7 @@ def check_recall_of_all_draws(submission):
 
 @worth(4, 2)
 def check_recall_of_first_and_last_rank(submission):
-    """The expected recall of the best and the worst possible rank."""
+    """The expected recall of an item at the best rank, and of one at the worst."""
     for r, expected in ((1, 1), (50, 0)):
         result, call = submission("expected_sampled_recall", r, 50, 10, 3)
         agree(result, expected, call)
@@ -373,7 +373,7 @@ def check_right_on_average(submission):
 
 @worth(5, 2)
 def check_ranks_that_never_occur(submission):
-    """Only the first and the last rank have a positive prior."""
+    """The table under a prior that allows only the first and the last exact rank."""
     prior = np.zeros(20)
     prior[[0, 19]] = 0.25, 0.75
     table, call = table_of(submission, 20, 4, 2, prior)
@@ -410,7 +410,7 @@ def check_bias_and_std_of_any_table(submission):
 
 @worth(5, 2)
 def check_bias_and_std_of_a_constant(submission):
-    """The best rank: its sampled rank is always the same."""
+    """Bias and standard deviation at the best rank, where the sampled rank is always 1."""
     check_bias_and_std(submission, np.array([0.3, 0.2, 0.1, 0.1]), 1, 6, 3, 2)
 
 

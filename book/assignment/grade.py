@@ -107,7 +107,7 @@ body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: auto; pa
 h2 {{ margin-top: 2rem }} li {{ margin: .5rem 0; overflow-wrap: anywhere }}
 </style>
 <h1>{name}: {points} of {of} points</h1>
-<p>A program has tried your functions. The answers in words are read by a person.</p>
+<p>A program has tested your functions. A person reads your answers in words.</p>
 {notes}{tasks}
 </html>
 """
@@ -135,7 +135,7 @@ def feedback(score, answers=True):
         )
     notes = "".join(f"<li>{html.escape(note)}</li>\n" for note in score["notes"])
     if notes:
-        notes = f"<h2>What did not run</h2>\n<ul>\n{notes}</ul>\n<p>All the rest did.</p>\n"
+        notes = f"<h2>What did not run</h2>\n<ul>\n{notes}</ul>\n<p>Everything else ran.</p>\n"
     return PAGE.format(
         name=html.escape(score["submission"]),
         points=score["points"],

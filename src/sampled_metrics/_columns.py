@@ -252,7 +252,7 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
     try:
         codes, distinct = pd.factorize(values)
     except TypeError as error:
-        raise ValueError(f"{at(0)} and the next ones are no ids: {error}") from error
+        raise ValueError(f"{at(0)} and the next ones are not ids: {error}") from error
     if (codes < 0).any():
         raise ValueError(f"{at(int(np.argmax(codes < 0)))} is missing; each row must have an id")
     names = np.asarray(distinct)

@@ -32,7 +32,7 @@ COUNTS = {
 
 
 def read_sequences(path: str | os.PathLike[str]) -> pd.DataFrame:
-    r"""Read a file of sequences: lines "user item", in each user's order of time.
+    r"""Read a file of sequences: lines "user item", each user's items in the order of time.
 
     This is the form in which the authors of SASRec and of BERT4Rec publish their data.
 
@@ -52,7 +52,7 @@ def read_sequences(path: str | os.PathLike[str]) -> pd.DataFrame:
     OSError
         If the file cannot be opened.
     ValueError
-        If the file is empty or damaged, or a line has not two whole numbers and a space between.
+        If the file is empty or damaged, or a line is not two whole numbers with a space between.
 
     Examples
     --------
@@ -85,13 +85,13 @@ def load_amazon(
 ) -> Split:
     """Load Amazon Video Games or Amazon Beauty, with each user's last event held out.
 
-    The data are as authors of two well-known recommenders prepared and published them. They test
+    These are the data that the authors of SASRec and of BERT4Rec prepared and published. They test
     on the last event of each user, and tune on the one before; see `validation`.
 
-    Files are read from `folder`, else from the folder that the environment variable
-    ``SAMPLED_METRICS_DATA`` names, and then nothing is downloaded. Without either they are
-    downloaded once into the user's cache (`pooch.os_cache`), where a file appears only when it is
-    whole and its checksum is right; the checksum is compared again at every load.
+    The files are read from `folder`, or else from the folder that the environment variable
+    ``SAMPLED_METRICS_DATA`` names. Without either, they are downloaded once into the user's cache
+    (`pooch.os_cache`). A downloaded file is kept only if it is complete and its checksum is right;
+    the checksum is compared again at every load.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def load_amazon(
         23,715 items. Beauty as in BERT4Rec (Sun and others, CIKM 2019): 353,962 events of 40,226
         users with 54,542 items.
     validation : bool
-        Whether the event before the last is left out of training, too, as in `leave_last_out`:
-        the authors train so. Its item is a candidate like any other.
+        Whether to leave the event before the last out of training, too, as the authors do; see
+        `leave_last_out`. Its item is a candidate like any other.
     folder : path, optional
         Where ``Video.txt`` or ``beauty.txt`` is (plain or ``.gz``).
     base_url : str, optional

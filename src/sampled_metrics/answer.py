@@ -1,4 +1,4 @@
-"""One call for one question: how good are these recommenders, and is one better than another."""
+"""One call for a whole evaluation: how good are these recommenders, and which one is better."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def evaluate(
 
     - Exact ranks alone give the exact metrics.
     - Exact ranks and a draw also give what an evaluation by sampling would report on average,
-      uncorrected and corrected, and how far one evaluation is from that.
-    - Sampled ranks, the draw that they come from and ``given="sampled"`` give the uncorrected and
-      the corrected metrics, and the bounds that hold without any assumption.
+      uncorrected and corrected, and how far a single evaluation is from that.
+    - Sampled ranks, their draw and ``given="sampled"`` give the uncorrected and the corrected
+      metrics, and bounds on the exact metric that hold without any assumption.
 
     Parameters
     ----------
     ranks : mapping of str to TiedRanks, Ranks, Series or array_like of int
-        The ranks of each recommender, by its name, of the same relevant items. Where they say who
-        their users are (`users`, or the index of a Series), all must have the same users, and are
-        put in the order of the first. Otherwise the first rank of each belongs to one user, and so
-        on.
+        The ranks of each recommender, by its name, for the same relevant items. If the ranks say
+        who their users are (`users`, or the index of a Series), all must have the same users, and
+        are put in the order of the first recommender. Otherwise, the first ranks of all
+        recommenders belong to the same user, and so on.
     metrics : iterable of Metric
         The metrics, such as ``[Recall(k=10), NDCG(k=10)]``.
     draw : Draw, optional
@@ -80,9 +80,9 @@ def evaluate(
     fit : {"each", "paper"}
         What the estimators are fitted for, as in `expected_evaluation`.
     n_items : int or array_like of int, optional
-        Number of ranked items, where neither exact ranks nor a draw know it; `AUC` needs it.
+        Number of ranked items, if neither the exact ranks nor a draw know it; `AUC` needs it.
     confidence : float
-        Of intervals and bounds, above 0 and below 1.
+        Confidence of the intervals and bounds, above 0 and below 1.
     progress : bool
         Whether work of more than two seconds shows a progress bar.
 

@@ -57,16 +57,16 @@ def metric_bounds(
     shape: Shape | None = None,
     max_share: float = 1.0,
 ) -> Bounds:
-    r"""Bound the exact metric by what sampled ranks can tell, and no more.
+    r"""Bound the exact metric, using only what the sampled ranks say.
 
-    The cumulative distribution of the sampled rank lies, everywhere at once and with probability
-    `confidence`, within
+    With probability `confidence`, the cumulative distribution of the sampled rank lies everywhere
+    at once within
 
     .. math:: \varepsilon = \sqrt{\frac{1}{2 |D|} \log \frac{2}{1 - \text{confidence}}}
 
     of the observed one (Dvoretzky, Kiefer & Wolfowitz 1956; Massart 1990). The bounds are those of
-    `identified_set` with this band. So with this probability they hold the mean of the metric in
-    the population of which the instances are a random sample.
+    `identified_set` with this band. So, with this probability, the mean of the metric in the
+    population lies between them, if the instances are a random sample of that population.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def metric_bounds(
 
     Notes
     -----
-    Where the numbers of items differ, the number n of an instance is random, too. Then two
+    If the numbers of items differ, the number n of an instance is random, too. Then two
     distributions are estimated, that of the sampled rank and that of n, each with its band.
     By the union bound, both bands hold at once with probability `confidence` if each does with
     probability (1 + confidence) / 2, which makes :math:`\varepsilon` a tenth wider at 95 percent.
@@ -127,16 +127,17 @@ def identified_set(
     shape: Shape | None = None,
     max_share: float = 1.0,
 ) -> Bounds:
-    r"""Bound the exact metric by the distribution of the sampled rank.
+    r"""Bound the exact metric, given the distribution of the sampled rank.
 
     A rank distribution :math:`\pi` on 1, ..., n explains shares :math:`f` of the sampled ranks if
 
     .. math:: \Big| \sum_{i \le j} \Big( \sum_{r=1}^n \pi_r P(S = i \mid r) - f_i \Big)
               \Big| \le \text{band} \quad \text{for } j = 1, \dots, m.
 
-    The bounds are the least and the largest :math:`\sum_r \pi_r M(r)` of all that do: two linear
-    programs, solved by HiGHS (Huangfu & Hall 2018). Where the numbers of items differ,
-    :math:`\pi(n, r)` is a distribution of both, and its n are those of the instances.
+    The bounds are the least and the largest :math:`\sum_r \pi_r M(r)` of all distributions that
+    explain the shares: two linear programs, solved by HiGHS (Huangfu & Hall 2018). If the numbers
+    of items differ, :math:`\pi(n, r)` is a distribution of both, and its n are those of the
+    instances.
 
     Parameters
     ----------
@@ -149,10 +150,11 @@ def identified_set(
     band : float
         How far the cumulative shares may be off, 0 or above.
     shape : {None, "unimodal", "decreasing"}
-        What is assumed of the rank distribution: nothing; that it rises to some rank and falls
-        from there; or that it never rises. Only for one number of items.
+        What is assumed of the rank distribution. None assumes nothing; "unimodal" assumes that it
+        rises to some rank and falls from there; "decreasing" assumes that it never rises. The last
+        two are only for one number of items.
     max_share : float
-        What is assumed of each single rank: that no larger share of the instances has it.
+        The largest share of the instances that may have one and the same rank.
 
     Returns
     -------
@@ -169,17 +171,17 @@ def identified_set(
     Notes
     -----
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow;
-    those for a band of 0 show it in their third digit. Otherwise they are exact where all ranks
-    are looked at: up to 8,192 for a band of 0, and fewer the wider the band and the more numbers of
-    items. Among more, a few thousand ranks represent all. Interpolating between them widens the
-    band by an error bound, a few hundredths of it (more from about a thousand samples on, or with
-    many numbers of items), and the result by the metric's own. The mode of "unimodal" is only
-    pinned down to an interval of ranks, each twice as long as the one before, in which the
-    distribution may do as it likes.
+    for a band of 0, this changes their third digit. Otherwise they are exact if all ranks are
+    looked at: up to 8,192 for a band of 0, and fewer if the band is wider or there are more numbers
+    of items. If there are more ranks, a few thousand represent all. Interpolating between them
+    widens the band by an error bound, a few hundredths of it (more from about a thousand samples
+    on, or with many numbers of items), and the result by the metric's own. The mode of "unimodal"
+    is only known up to an interval of ranks, each twice as long as the one before, in which the
+    distribution may have any form.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
-    :math:`n_- \le n \le n_+`, and each group is only held to what is true of all its numbers.
+    :math:`n_- \le n \le n_+`, and a group has only to satisfy what is true of all its numbers.
     For an item at rank r, let n grow by an item below it. With replacement, the probability
     :math:`(r - 1) / (n - 1)` that a draw hits an item above shrinks. Without replacement, the new
     item takes the place of one that was drawn, or is not drawn. In both cases no more of the drawn

@@ -32,10 +32,10 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "auc": known.AUC,
 }
 OPTIONS = {"Draw(": "--samples", "n_items": "--items", "to_ranks(": "--ties"}
-DESCRIPTION = "Evaluate recommenders exactly, and say what sampled metrics mean."
+DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
-Ranks are a parquet or CSV file with one row per relevant item: user, rank, and where known
-recommender, n_tied, n_items (see read_ranks in the reference). Make one with `rank`.
+Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,
+if known, recommender, n_tied and n_items (see read_ranks in the reference). `rank` makes one.
 
 examples:
   sampled-metrics rank scores.parquet --relevant test.parquet --output ranks.parquet
@@ -44,7 +44,7 @@ examples:
   sampled-metrics bounds sampled.csv --metrics recall@10 --samples 100 --items 3706
   sampled-metrics explain recall@10 0.66 --items 3706 --samples 100 --users 6040
 
-exit codes: 0, done; 1, the data were refused or a file cannot be read; 2, a wrong command line.
+exit codes: 0, done; 1, the data are refused or a file cannot be read; 2, a wrong command line.
 """
 
 
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What follows the program's name; by default that of the process.
+        The words after the program's name; by default those of the process.
 
     Returns
     -------
@@ -111,13 +111,12 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scores",
         nargs="+",
-        help="a file for each recommender, which is called like it: user, item, score, and perhaps "
-        "relevance",
+        help="one file per recommender, named like it: user, item, score, optionally relevance",
     )
-    parser.add_argument("--relevant", help="file of user, item, and perhaps relevance")
-    parser.add_argument("--exclude", help="file of user, item: pairs that are no candidates")
+    parser.add_argument("--relevant", help="file of user, item and, optionally, relevance")
+    parser.add_argument("--exclude", help="file of user, item: pairs that are not candidates")
     for name in ("user", "item", "score", "relevance"):
-        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="its column")
+        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="name of this column")
     parser.add_argument("--output", required=True, help="file of ranks, .parquet or .csv")
 
 
@@ -135,16 +134,22 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
     parser.add_argument(
         "--ties",
         choices=["random", "optimistic", "pessimistic"],
-        help="how they are broken; by default, metrics are averages over all ways",
+        help="how ties are broken; by default, metrics are averages over all ways",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of ties and resampling; by default 0")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed for ties and resampling; by default 0"
+    )
     _add_output(parser, latex=True)
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("metric", type=_metric, help="such as recall@10")
-    parser.add_argument("value", type=_number, help="the published number as printed, as in 0.66")
-    parser.add_argument("--other", type=_number, help="another one, to compare")
+    parser.add_argument(
+        "value", type=_number, help="the published number as it is printed, such as 0.66"
+    )
+    parser.add_argument(
+        "--other", type=_number, help="the number of another recommender, to compare"
+    )
     parser.add_argument("--users", type=int, help="number of users")
     _add_draw(parser, required=True)
     _add_output(parser, latex=False)
@@ -156,7 +161,7 @@ def _add_draw(parser: argparse.ArgumentParser, *, required: bool) -> None:
         "--items",
         type=int,
         required=required,
-        help="all items of the catalog, the relevant one too",
+        help="number of all ranked items, including the relevant one",
     )
     parser.add_argument(
         "--without-replacement", action="store_true", help="no item is drawn twice for a user"
@@ -174,7 +179,7 @@ def _metric(name: str) -> Metric:
     if not found or found[1] not in METRICS:
         hint = "; with one relevant item per user, the hit rate is recall@K"
         raise argparse.ArgumentTypeError(
-            f"{name!r} is no metric; choose among {', '.join(METRICS)}, with a cutoff as in "
+            f"{name!r} is not a metric; choose from {', '.join(METRICS)}, with a cutoff as in "
             f"recall@10{hint if re.match('h(r|it)', name.lower()) else ''}"
         )
     try:
@@ -189,7 +194,7 @@ def _metric(name: str) -> Metric:
 def _number(text: str) -> tuple[float, int]:
     """Return a number, and the decimals with which it is printed."""
     if not re.fullmatch(r"-?[0-9]*\.?[0-9]+", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number as in print, such as 0.66")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number as printed, such as 0.66")
     return float(text), len(text.partition(".")[2])
 
 

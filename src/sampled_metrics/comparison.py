@@ -1,8 +1,8 @@
-"""Is A better than B? What one evaluation can say of that, and how large it has to be.
+"""Is A better than B? What one evaluation can say about it, and how large it has to be.
 
 An evaluation is random in three ways: other users could have come, tied items could have been
-ranked differently, and other items could have been drawn. What it reports on average, and how far
-these three move it, follows from exact ranks without a simulation.
+ranked differently, and other items could have been drawn. The mean of what it reports, and the
+variance from these three sources, follow from exact ranks without a simulation.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Given = Ranks | TiedRanks | ArrayLike
 
 @dataclass(frozen=True)
 class Comparison:
-    """The difference of two recommenders in one evaluation: its mean, and what moves it.
+    """The difference of two recommenders in one evaluation: its mean and its variance.
 
-    `compare` makes one. All probabilities are those of a normal distribution with this mean and
-    variance: a good approximation from a few dozen users on.
+    `compare` returns one. All probabilities are those of a normal distribution with this mean and
+    variance, which is a good approximation from a few dozen users on.
 
     Parameters
     ----------
@@ -57,11 +57,10 @@ class Comparison:
     exact_difference : float
         Mean exact metric of the first recommender minus that of the second.
     difference : float
-        The same of what the evaluation reports, on average.
+        The difference that the evaluation reports, on average.
     variance_users, variance_ties, variance_sampling : float
-        Parts of the variance of the reported difference, which add up to the whole: because the
-        users are a sample of all users, because ties are broken at random, and because items are
-        drawn.
+        The three parts of the variance of the reported difference. They come from the users, who
+        are a sample of all users; from ties, which are broken at random; and from sampling items.
 
     Raises
     ------
@@ -98,16 +97,16 @@ class Comparison:
 
     @property
     def standard_error(self) -> float:
-        """Standard deviation of the reported difference, all three parts together."""
+        """Standard deviation of the reported difference, from all three parts together."""
         return sqrt(self.variance_users + self.variance_ties + self.variance_sampling)
 
     @property
     def order_kept(self) -> bool:
-        """Whether the one that is better on average is also better by the exact metric."""
+        """Whether the evaluation, on average, orders the two as the exact metric does."""
         return bool(np.sign(self.difference) == np.sign(self.exact_difference))
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Compute where the reported difference lies with this probability.
+        """Compute the interval in which the reported difference lies with this probability.
 
         An interval of this length around a reported difference covers `difference` with this
         probability. It need not cover `exact_difference`.
@@ -141,8 +140,8 @@ class Comparison:
         Parameters
         ----------
         same_users : bool
-            Whether the evaluation is of these very users, so that only ties and samples change;
-            by default, of new users from the same population.
+            Whether the evaluation has exactly these users, so that only ties and samples change.
+            By default it has new users from the same population.
 
         Returns
         -------
@@ -169,9 +168,9 @@ class Comparison:
         Returns
         -------
         tuple of float
-            The power of the test: the probability that the whole interval has the sign of the
-            exact difference. Then the probability that the whole interval has the other sign, an
-            error of the third kind. NaN as in `right_order`.
+            First, the power of the test: the probability that the whole interval has the sign of
+            the exact difference. Second, the probability that it has the other sign, an error of
+            the third kind. NaN as in `right_order`.
 
         Raises
         ------
@@ -182,7 +181,7 @@ class Comparison:
         return _normal_cdf(lead - z), _normal_cdf(-lead - z)
 
     def users_needed(self, probability: float = 0.95) -> float:
-        """Compute how many users give the right order with this probability.
+        """Compute how many users an evaluation needs for the right order with this probability.
 
         Parameters
         ----------
@@ -208,7 +207,7 @@ class Comparison:
         return inf if needed == inf else max(1, ceil(needed))
 
     def at(self, *, n_users: int | None = None, repeats: int = 1) -> Comparison:
-        """Compute the same for another number of users, or for the mean of repeated evaluations.
+        """Return the comparison for another number of users, or a mean of repeated evaluations.
 
         Parameters
         ----------
@@ -274,14 +273,14 @@ def compare(
     metric : Metric
         The metric, such as ``NDCG(k=10)``.
     draw : Draw, optional
-        What the evaluation draws, such as ``Draw(n_samples=100)``; its `n_items` where the ranks
-        do not know it. Without a draw it ranks all items, and averages over ties.
+        What the evaluation draws, such as ``Draw(n_samples=100)``; with `n_items` if the ranks do
+        not know it. Without a draw, the evaluation ranks all items and averages over ties.
     estimator : Estimator, optional
-        What the evaluation makes of a sampled rank, by default ``Uncorrected()``.
+        How the evaluation estimates the metric from a sampled rank, by default ``Uncorrected()``.
     fit : {"each", "paper"}
         What the estimator is fitted for, as in `expected_evaluation`.
     n_items : int or array_like of int, optional
-        Number of ranked items where neither the ranks nor a draw know it.
+        Number of ranked items, if neither the ranks nor a draw know it.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 """From the sampled rank to an estimate of the exact metric.
 
-An estimator is fitted once to a metric under a draw. The result is a table: one estimate for each
-sampled rank 1, ..., m + 1. Where instances have different numbers of items, each number has a
-table of its own.
+An estimator is fitted once, to a metric and a draw. The result is a table: one estimate for each
+sampled rank 1, ..., m + 1. If instances have different numbers of items, each number has its own
+table.
 
-With several relevant items a metric is a sum of one term for each, and the term of the j-th best of
-q depends on its rank alone. Counted among the irrelevant items, this is the rank of one relevant
-item among n - q + 1, so each term is a metric of one relevant item and has a table of its own.
+With several relevant items, a metric is a sum with one term for each, and the term of the j-th best
+of q depends only on its own rank. Counted among the irrelevant items, this is the rank of one
+relevant item among n - q + 1. So each term is a metric of one relevant item and has its own table.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ __all__ = ["CorrectedMetric"]
 class CorrectedMetric:
     """An estimate of a metric for each sampled rank; call it on sampled ranks.
 
-    `Estimator.fit` makes one.
+    `Estimator.fit` returns it.
 
     Attributes
     ----------
     metric : Metric
         The metric that is estimated.
     draw : Draw
-        The draw for which it was fitted.
+        The draw that it was fitted for.
     estimator : Estimator
-        What it was fitted with.
+        The estimator that was fitted.
     """
 
     def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:
@@ -80,16 +80,17 @@ class CorrectedMetric:
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
 
-        The table is fitted at the first call for each number q of relevant items and kept: up to q
-        fits, or k with a cutoff k, each a few milliseconds for the estimators of this package.
+        For each number q of relevant items, the table is fitted at the first call and then kept.
+        This takes up to q fits, or up to k with a cutoff k. Each fit takes a few milliseconds with
+        the estimators of this package.
 
         Parameters
         ----------
         n_relevant : int
-            Number of relevant items q, at least 1; at least one item is irrelevant, without
-            replacement as many as are drawn.
+            Number of relevant items q, at least 1. At least one item must be irrelevant; without
+            replacement, at least as many as are drawn.
         n_items : int, optional
-            Number of items, where the draw has one for each instance.
+            Number of items, if the draw has one for each instance.
 
         Returns
         -------
@@ -151,15 +152,15 @@ class CorrectedMetric:
         return self._tables[q, n_items]
 
     def __call__(self, sampled_ranks: Ranks | TiedRanks | ArrayLike) -> FloatArray:
-        """Look up the estimate of each sampled rank, or of several together.
+        """Look up the estimate for the sampled rank of each instance, or for all its sampled ranks.
 
         Parameters
         ----------
         sampled_ranks : Ranks, TiedRanks or array_like of int
             Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
-            entry. For an instance with q relevant items, up to ``n_samples + q``. The estimate of
-            a `TiedRanks` is its mean over all ways to break the ties. Where the draw has a number
-            of items for each instance, the last axis has one entry per instance.
+            entry. With q relevant items, they go up to ``n_samples + q``. The estimate for a
+            `TiedRanks` is its mean over all ways to break the ties. If the draw has a number of
+            items for each instance, the last axis has one entry per instance.
 
         Returns
         -------
@@ -227,9 +228,10 @@ class CorrectedMetric:
         ----------
         ranks : Ranks, TiedRanks or array_like of int
             Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
-            For a `TiedRanks`, it is the expectation over the ways to break ties, too.
+            For a `TiedRanks`, the expectation is also over the ways to break ties.
         draw : Draw, optional
-            The draw as it is really made, if not the one fitted for; of as many samples.
+            The draw that is really made, if it is not the one that was fitted for. It must have
+            the same number of samples.
 
         Returns
         -------
@@ -289,10 +291,10 @@ class CorrectedMetric:
     ) -> FloatArray:
         r"""Compute the variance of the estimate at exact ranks, over all samples.
 
-        With several relevant items it takes into account that their sampled ranks depend on each
-        other: given how many sampled items are above one of them, those between it and the next
-        are again a sample of the items that are left. The time is :math:`O(q m^2)` for an instance
-        with q relevant items.
+        The sampled ranks of several relevant items depend on each other, and the variance takes
+        this into account: given how many sampled items are above one of them, those between it and
+        the next are again a sample of the items that are left. The time is :math:`O(q m^2)` for an
+        instance with q relevant items.
 
         Parameters
         ----------

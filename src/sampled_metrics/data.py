@@ -1,6 +1,6 @@
 """Events become a `Split`: training events, and the held-out events that are to be ranked.
 
-Events come from files, arrays or tables, with ids of any kind. Nothing here knows a data set.
+Events come from files, arrays or tables, with ids of any kind. No data set is treated specially.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
 
 @dataclass(frozen=True, eq=False, init=False)
 class Split:
-    """Training events, and the held-out events that a recommender is asked to rank.
+    """Training events, and the held-out events that a recommender has to rank.
 
     Parameters
     ----------
@@ -47,20 +47,20 @@ class Split:
     items : array_like of int, shape (n_instances,)
         The item held out for that user, in 0..n_items - 1.
     user_names, item_names : array_like, shape (n_users,) or (n_items,), optional
-        What the users and items are called where the data come from.
+        The ids of the users and items in the original data.
 
     Raises
     ------
     ValueError
-        If `train` holds anything but ones, an id is out of range, a pair is there twice, a
-        held-out item is also among the user's training items, or names are too many or too few.
+        If `train` holds anything but ones, an id is out of range, a pair occurs twice, a held-out
+        item is also among the user's training items, or the number of names is wrong.
 
     Examples
     --------
     >>> split = Split.from_pairs([0, 0, 1], [0, 1, 1], [0, 1], [2, 0])
     >>> split.n_users, split.n_items
     (2, 3)
-    >>> split.n_candidates  # the items that the user's held-out item is ranked among, with it
+    >>> split.n_candidates  # how many items each held-out item is ranked among, including itself
     array([1, 2])
     """
 
@@ -88,7 +88,7 @@ class Split:
         )
         for i in _repeats(rows, columns)[:1]:
             pair = pair_name(rows[i], columns[i], names)
-            raise _PairError("", i, f"{pair} are a pair seen before")
+            raise _PairError("", i, f"{pair} occur together twice")
         for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
             pair = pair_name(rows[i], columns[i], names)
             raise _PairError("", i, f"{pair} are also a training event; hold out another item")
@@ -108,7 +108,7 @@ class Split:
 
     @property
     def n_candidates(self) -> IntArray:
-        """Items to rank for each instance: all but the user's training items, (n_instances,)."""
+        """Number of items to rank, all except the user's training items, shape (n_instances,)."""
         return self.n_items - np.diff(self.train.indptr)[self.users].astype(np.int64)
 
     @classmethod
@@ -128,19 +128,19 @@ class Split:
         Parameters
         ----------
         train_users, train_items : array_like, shape (n_events,)
-            The training events. Ids are integers from 0 on; or they are names,
-            which are strings or other objects that are not numbers. Names are numbered in the
-            order in which they first appear, and kept as `user_names` and `item_names`.
+            The training events. Ids are integers from 0 on, or names: strings or other objects
+            that are not numbers. Names are numbered in the order in which they first appear, and
+            kept as `user_names` and `item_names`.
         test_users, test_items : array_like, shape (n_instances,)
             The held-out events. A user need not have training events.
         n_users, n_items : int, optional
-            Numbers of users and items, for integer ids of which not all have events. By default
-            every integer from 0 to the largest must occur: an id without any event would be
+            Numbers of users and items. Give them if some integer ids have no events. By default
+            every integer from 0 to the largest must occur, because an id without events would be
             ranked as one more item.
         repeated : {"refuse", "first"}
-            What becomes of a pair of user and item that is there several times: it is refused, or
-            only the first of it counts, where training events come before held-out ones. An event
-            is then no longer held out if its user has a training event with the same item.
+            What to do with a pair of user and item that occurs several times: "refuse" raises an
+            error; "first" counts only its first event, where training events come before held-out
+            ones. A held-out event is then dropped if its user has a training event with its item.
 
         Returns
         -------
@@ -150,8 +150,8 @@ class Split:
         ------
         ValueError
             If ids are missing, of mixed kinds, out of range or leave a gap; if lengths or the
-            indexes of two columns differ; if a pair is there twice, or a held-out item is also
-            among the user's training items, and `repeated` says nothing else.
+            indexes of two columns differ; if `repeated` is "refuse" and a pair occurs twice, or a
+            held-out item is also among the user's training items.
 
         Examples
         --------
@@ -234,7 +234,7 @@ def _build(
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
     for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
         pair = pair_name(train[0][i], train[1][i], names)
-        raise _PairError("train_", i, f"{pair} are a pair seen before")
+        raise _PairError("train_", i, f"{pair} occur together twice")
     try:
         return Split(events, *test, *names)
     except _PairError as error:
@@ -277,8 +277,8 @@ def read_split(
 ) -> Split:
     r"""Read a split from two tab separated files.
 
-    The first two columns are 0-based user and item ids, further columns are ignored: the format
-    of He et al., "Neural Collaborative Filtering", WWW 2017.
+    The first two columns are user and item ids, counted from 0; further columns are ignored.
+    This is the format of He et al., "Neural Collaborative Filtering", WWW 2017.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def read_split(
         If a file cannot be opened.
     ValueError
         If a file is empty or damaged; if a line has the wrong number of columns, no id where one
-        should be, an id out of range, or a pair seen before; or if ids leave a gap.
+        should be, an id out of range, or a pair that occurs twice; or if ids leave a gap.
 
     Examples
     --------
@@ -330,13 +330,14 @@ def leave_last_out(
     repeated: Literal["refuse", "first", "last"] = "refuse",
     validation: bool = False,
 ) -> Split:
-    """Hold out each user's last event, by a rule that is complete.
+    """Hold out each user's last event, by a rule that leaves nothing open.
 
-    Of a user's events the one with the largest timestamp is held out; of several such, the one
-    that comes last in `events`. A user with a single event keeps it for training and is not
-    evaluated. Users and items are numbered in the order in which they first appear. This is not
-    the split that the NCF authors published for MovieLens: many users have several events at
-    their largest timestamp, and none of the simple rules tried for them gives that split.
+    The held-out event of a user is the one with the largest timestamp. If several have it, it is
+    the one that comes last in `events`. A user with a single event keeps it for training and is
+    not evaluated. Users and items are numbered in the order in which they first appear.
+
+    This is not the split that the NCF authors published for MovieLens: many users have several
+    events at their largest timestamp, and no simple rule that we tried gives the published split.
 
     Parameters
     ----------
@@ -345,11 +346,13 @@ def leave_last_out(
         (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
         dates (datetime64).
     repeated : {"refuse", "first", "last"}
-        What becomes of a pair of user and item that is there several times: it is refused, or only
-        the first of these events counts, or only the last, in the order that the rule says.
+        What to do with a pair of user and item that occurs several times: "refuse" raises an
+        error; "first" and "last" count only the first or the last of its events, in the order of
+        the rule above.
     validation : bool
-        Whether the event before the last is left out of training, too, to tune a recommender on.
-        It is not in the split. A user with two events then keeps both for training.
+        Whether to leave the event before the last out of training, too, so that you can tune a
+        recommender on it. The split does not hold this event. A user with only two events then
+        keeps both for training.
 
     Returns
     -------
@@ -359,8 +362,8 @@ def leave_last_out(
     Raises
     ------
     ValueError
-        If a column is missing or holds something else; or if a pair of user and item is there
-        twice, and `repeated` says nothing else.
+        If a column is missing or holds something else; or if a pair of user and item occurs twice
+        and `repeated` is "refuse".
 
     Examples
     --------

@@ -20,22 +20,22 @@ PIECE = 2**20  # steps of the curves that are in memory at once, about
 
 @dataclass(frozen=True)
 class Dominance:
-    """How the cumulative curve of one recommender runs against that of another.
+    """How the cumulative curves of two recommenders compare.
 
-    It is true where the first curve is nowhere below the second.
+    As a truth value it is True if the first curve is nowhere below the second.
 
     Parameters
     ----------
     crossings : tuple of float
-        Where the curves change sides: the first positions at which the other one is ahead.
+        Where the lead changes: the first positions at which the other curve is ahead.
     ahead : float
-        The most by which the first curve is above the second, 0 if it is never above.
+        The largest distance of the first curve above the second; 0 if it is never above.
     ahead_at : float or None
-        The first position where it is above by so much.
+        The first position with this distance.
     behind : float
-        The most by which the first curve is below the second, 0 if it is never below.
+        The largest distance of the first curve below the second; 0 if it is never below.
     behind_at : float or None
-        The first position where it is below by so much.
+        The first position with that distance.
     """
 
     crossings: tuple[float, ...]
@@ -63,26 +63,26 @@ def dominates(
     .. math:: F(k) = \frac{1}{|D|} \sum_{x \in D} P(r_x \le k),
 
     is at least that of b: :math:`F_a \ge F_b`, which is first-order stochastic dominance of the
-    ranks, pooled over instances (Lehmann 1955). The mean of every metric that does not rise with
-    the rank is then at least as high for a, exactly; and if all instances have the same number of
-    items, its expectation from samples of any size is, too. If the curves cross, recall at the
-    ranks on both sides of a crossing disagrees.
+    ranks, pooled over instances (Lehmann 1955). Then every metric that does not rise with the rank
+    has an exact mean that is at least as high for a. If all instances have the same number of
+    items, its expectation from samples of any size is at least as high for a, too. If the curves
+    cross, recall at the ranks on both sides of a crossing disagrees.
 
-    Where the numbers of items differ, sampling with replacement (and AUC) looks at the share of
-    the other items that are above, :math:`(r - 1) / (n - 1)`; `scale` "share" compares curves
-    over that.
+    If the numbers of items differ, sampling with replacement (and AUC) depends on the share of the
+    other items that are above, :math:`(r - 1) / (n - 1)`. The `scale` "share" compares curves over
+    this share.
 
     Parameters
     ----------
     a, b : Ranks, TiedRanks or array_like of int
-        Exact ranks of the two, one relevant item per instance. Ties count as all the ranks that
-        they allow, each equally likely. The curves pool all instances, so the order does not
-        matter: a and b need neither the same instances nor the same index.
+        Exact ranks of the two, one relevant item per instance. A tied item counts at all ranks
+        that it can have, each equally likely. The curves pool all instances, so their order does
+        not matter: a and b need neither the same instances nor the same index.
     n_items : int or array_like of int, optional
-        Number of ranked items, one for all or one per rank, where the ranks do not know it.
-        Needed for the scale "share", and at least 2 there.
+        Number of ranked items, one for all or one per rank, if the ranks do not know it. The
+        scale "share" needs it, and there it is at least 2.
     scale : {"rank", "share"}
-        What the curves run over: the rank, or the share of other items above.
+        The positions along the curves: the rank, or the share of other items above.
 
     Returns
     -------
@@ -92,16 +92,16 @@ def dominates(
     Raises
     ------
     ValueError
-        If there are no ranks, a rank is outside 1..n, an instance has not exactly one relevant
-        item, `n_items` is not what the ranks know, or is missing for the scale "share".
+        If there are no ranks, a rank is outside 1..n, an instance does not have exactly one
+        relevant item, `n_items` is not what the ranks know, or is missing for the scale "share".
 
     Notes
     -----
     Differences below a millionth of an instance count as none: sums over ties are rounded.
 
-    Time and memory grow with the number of instances, however long their ties are, except on the
-    scale "share" where the numbers of items differ: there each rank of a tie is a step of its own,
-    and time grows with the number of steps.
+    Time and memory grow with the number of instances, however long their ties are. The scale
+    "share" is an exception if the numbers of items differ: each rank of a tie is then a step of
+    its own, and time grows with the number of steps.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Estimator(ABC):
         metric : Metric
             The metric to estimate, such as ``Recall(k=10)``.
         draw : Draw
-            The draw, with its `n_items`: one number, or one for each instance that is evaluated.
+            The draw, with its `n_items`: one number, or one for each instance.
 
         Returns
         -------
@@ -63,8 +63,8 @@ class Estimator(ABC):
         ------
         ValueError
             If `metric` is not a `Metric`, `draw` is not a `Draw` or does not know `n_items`, or
-            the estimator's prior is not for this number of ranks; or if, for an estimator that
-            averages over ranks, none of the ranks leads to some sampled rank.
+            the estimator's prior has another number of ranks; or if an estimator averages over
+            ranks and no exact rank leads to some sampled rank.
 
         Notes
         -----

@@ -1,6 +1,6 @@
-"""The estimators: what is made of a sampled rank.
+"""The estimators: ways to estimate the exact metric from a sampled rank.
 
-The corrections of Krichene & Rendle (2020), and those of Li, Jin and colleagues after them.
+They are the corrections of Krichene & Rendle (2020), and later ones of Li, Jin and colleagues.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ class Uncorrected(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class RankEstimate(Estimator):
-    r"""The metric of the scaled-up rank.
+    r"""The metric of the sampled rank, after scaling it up to an estimate of the exact rank.
 
     .. math:: \hat M(S) = M\left(1 + \frac{(n - 1)(S - 1)}{d}\right)
 
-    Equation 20 of Krichene & Rendle (2020), where :math:`d = m` makes the estimate of the rank
-    unbiased; the numbers printed there come from :math:`d = m + 1`.
+    This is equation 20 of Krichene & Rendle (2020). With :math:`d = m`, as there, the estimate of
+    the rank is unbiased; the numbers printed in the paper come from :math:`d = m + 1`.
 
     Parameters
     ----------
     divisor : {"m", "m+1"}
         The number of drawn items, or one more.
     interpolation : {"floor", "linear"}
-        The metric between two ranks: that of the better one, as in the paper's experiments, or on
-        a straight line.
+        The metric between two ranks: "floor" takes that of the better rank, as in the paper's
+        experiments; "linear" takes a straight line between the two.
 
     Examples
     --------
@@ -101,14 +101,15 @@ class RankEstimate(Estimator):
 
 @dataclass(frozen=True, eq=False, init=False)
 class BiasVariance(Estimator):
-    r"""The least average of squared bias and `gamma` times variance.
+    r"""The table with the least average of squared bias plus `gamma` times variance.
 
     .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n \pi_r \left(
               (E[\hat M(S) \mid r] - M(r))^2
               + \gamma \operatorname{Var}[\hat M(S) \mid r] \right)
 
-    Equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` it is the mean of the
-    metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is `LeastSquares`.
+    These are equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` the estimate
+    is the mean of the metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is
+    that of `LeastSquares`.
 
     Parameters
     ----------
@@ -153,15 +154,15 @@ class BiasVariance(Estimator):
 
 @dataclass(frozen=True, eq=False, init=False)
 class LeastSquares(Estimator):
-    r"""The least average squared bias, at any variance.
+    r"""The table with the least average squared bias, whatever its variance.
 
     .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n \pi_r
               (E[\hat M(S) \mid r] - M(r))^2
 
-    Equations 21 and 22 of Krichene & Rendle (2020). The problem is so ill-conditioned that with
-    more than a few dozen samples double precision does not hold its solution: what singular values
-    below rounding would add is left out, and the bias is somewhat larger than the least there is.
-    The estimates are huge, of both signs, and useful as a lesson only.
+    These are equations 21 and 22 of Krichene & Rendle (2020). The problem is ill-conditioned: with
+    more than a few dozen samples, double precision cannot hold its solution. The part that belongs
+    to singular values below rounding is then left out, and the bias is somewhat larger than the
+    least possible one. The estimates are huge and of both signs, and useful as a lesson only.
 
     Parameters
     ----------
@@ -187,20 +188,20 @@ class LeastSquares(Estimator):
 
 @dataclass(frozen=True, eq=False, init=False)
 class ConstrainedLeastSquares(Estimator):
-    r"""The least average squared bias of estimates that do not rise with the sampled rank.
+    r"""The table with the least average squared bias, of those that never rise with the rank.
 
     .. math:: \hat M = \operatorname{argmin}_{\hat M(1) \ge \dots \ge \hat M(m + 1)}
               \sum_{r=1}^n \pi_r (E[\hat M(S) \mid r] - M(r))^2
 
-    Section 5.2 of Krichene & Rendle (2020). The differences of neighbors are the unknowns of a
-    non-negative least squares problem; it is not isotonic regression, which has a diagonal
+    This is in Section 5.2 of Krichene & Rendle (2020). The differences of neighboring estimates
+    solve a non-negative least squares problem. It is not isotonic regression, which has a diagonal
     matrix.
 
     Parameters
     ----------
     non_negative : bool
-        Whether the estimates must not fall below 0 either; the numbers printed in the paper come
-        from this.
+        Whether the estimates must, in addition, not fall below 0. The numbers printed in the paper
+        come from such tables.
     prior : array_like of float, shape (n_items,), optional
         Probability :math:`\pi_r` of each exact rank; uniform by default.
 
@@ -235,17 +236,17 @@ class ConstrainedLeastSquares(Estimator):
 
 @dataclass(frozen=True, eq=False, init=False)
 class Multinomial(Estimator):
-    r"""The least expected squared error of each rank's part in the metric.
+    r"""The table with the least expected squared error of what each rank adds to the mean.
 
     .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n
               \left( \pi_r (E[\hat M(S) \mid r] - M(r))^2
               + \frac{1}{|D|} \operatorname{Var}[\hat M(S) \mid r] \right)
 
-    Of :math:`|D|` users, :math:`|D|\,\pi_r` have rank r, and their sampled ranks are a multinomial
-    count. Their part in the mean estimate has a squared error, relative to :math:`\pi_r`, that is
-    expected to be this summand (after Li et al., AAAI 2023, arXiv:2211.15743, whose prior is
-    learned). Unlike in `BiasVariance` the variance counts at every rank alike, also where
-    there are hardly any users. Under a uniform prior it is `BiasVariance` with
+    Of :math:`|D|` users, :math:`|D|\,\pi_r` have rank r, and the counts of their sampled ranks are
+    multinomial. What these users add to the mean estimate has a squared error; its expectation,
+    divided by :math:`\pi_r`, is this summand (after Li et al., AAAI 2023, arXiv:2211.15743, who
+    learn the prior). Unlike in `BiasVariance`, the variance has the same weight at every rank, even
+    at ranks that hardly any user has. Under a uniform prior, this is `BiasVariance` with
     :math:`\gamma = n / |D|`.
 
     Parameters
@@ -288,8 +289,9 @@ class Multinomial(Estimator):
 class MappedCutoff(Estimator):
     r"""Recall at another cutoff: sampled Recall@k for exact Recall@K, where k is the best match.
 
-    A sampled cutoff k stands for the exact cutoff f(k), and the k whose f(k) is nearest to K is
-    used. With n items and m samples the mappings of Li et al. (KDD 2020, arXiv:2106.10621) are
+    A sampled cutoff k stands for an exact cutoff f(k), and the estimate uses the k whose f(k) is
+    nearest to K. With n items and m samples, the mappings of Li et al. (KDD 2020,
+    arXiv:2106.10621) are
 
     ========  ===========================================================
     "linear"  :math:`f(k) = 1 + (n - 1)(k - 1) / m`
@@ -301,7 +303,7 @@ class MappedCutoff(Estimator):
     The last is right in expectation where :math:`(r - 1)/(n - 1)` follows the Beta distribution
     with parameters a and 1, whose density falls like :math:`r^{a - 1}`. With a = 1 this is the
     uniform distribution of real numbers from 1 to n. If the whole ranks are equally likely, the
-    right cutoff is :math:`n k / (m + 1)` instead, up to one rank earlier: see `explain`.
+    right cutoff is :math:`n k / (m + 1)` instead, or up to one rank less; see `explain`.
 
     Parameters
     ----------
@@ -313,8 +315,8 @@ class MappedCutoff(Estimator):
     Raises
     ------
     ValueError
-        From `fit`, for any metric except `Recall`: the others have no cutoff to map, or look at the
-        rank within it as well. From what it returns, for several relevant items.
+        `fit` refuses any metric except `Recall`: others have no cutoff to map, or depend on the
+        rank within the cutoff, too. What `fit` returns refuses several relevant items.
 
     Examples
     --------
@@ -349,7 +351,7 @@ class MappedCutoff(Estimator):
         Raises
         ------
         ValueError
-            If the draw has not one number of items.
+            If the draw does not have one number of items for all instances.
         """
         as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
         return self._cutoffs(as_integer("draw.n_items", draw.n_items, low=2), draw.n_samples)

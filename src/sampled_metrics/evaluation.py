@@ -51,7 +51,7 @@ def exact_evaluation(
     metrics : iterable of Metric
         The metrics to compute.
     n_items : int or array_like of int, optional
-        Number of ranked items, where the ranks do not know it; `AUC` needs it.
+        Number of ranked items, if the ranks do not know it; `AUC` needs it.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def expected_evaluation(
     recommenders, metrics
         As in `exact_evaluation`.
     draw : Draw
-        The draw, such as ``Draw(n_samples=100)``; its `n_items` where the ranks do not know it.
+        The draw, such as ``Draw(n_samples=100)``; with `n_items` if the ranks do not know it.
     estimators : mapping of str to Estimator
         The estimators, by name.
     fit : {"each", "paper"}
-        "each" fits the estimators for each instance's own number of items, and for the draw as it
-        is made. "paper" fits them once, for the mean number of items, rounded, and for draws with
+        "each" fits the estimators for each instance's own number of items, and for the given kind
+        of draw. "paper" fits them once, for the mean number of items, rounded, and for draws with
         replacement, as Krichene & Rendle (2020) did.
     progress : bool
         Whether fits that take more than two seconds show a progress bar.
@@ -150,10 +150,10 @@ def sampled_evaluation(
     fit: Fit = "each",
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Evaluate recommenders by sampling, many times over.
+    """Evaluate recommenders by sampling, and repeat this several times.
 
-    Every run breaks the ties of each instance anew, at random, and draws a new sample for each.
-    All metrics and estimators of one run look at the same sampled ranks.
+    In every run, the ties of each instance are broken at random, and a new sample is drawn for it.
+    All metrics and estimators of one run use the same sampled ranks.
 
     Parameters
     ----------

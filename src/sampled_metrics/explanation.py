@@ -1,4 +1,4 @@
-"""What one published number can mean: a sampled metric, and nothing else at hand."""
+"""What one published number can mean, if it is a sampled metric and nothing else is known."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ MOST_SAMPLES = 100_000  # whose probabilities for some thousand ranks take secon
 
 @dataclass(frozen=True)
 class Difference:
-    """What one number says against another; `explain` makes it for `other`.
+    """How one published number compares with another; `explain` returns it for `other`.
 
     Attributes
     ----------
     other : float
         The other number.
     other_bounds : Bounds
-        What the exact metric behind it can be, if the number is the mean over all users and
-        samples.
+        The values that the other's exact metric can have, if its number is the mean over all
+        users and samples.
     value : float
         The first number minus the other.
     standard_error : Bounds or None
-        Of the difference. The larger one is for two results that are independent of each other;
-        the smaller one is the least there is, for two that agree about each user as far as they
-        can. None without the number of users.
+        The standard error of the difference. The larger value is for two results that are
+        independent of each other. The smaller value is the least possible one, for two results
+        that agree about each user as far as they can. None without the number of users.
     interval : Bounds or None
-        Where the mean difference lies if the results are independent (Newcombe 1998, method 10).
+        The interval of the mean difference, if the results are independent (Newcombe 1998, method
+        10).
     beyond_chance : bool or None
-        False if even the least standard error leaves the difference to chance; True if the interval
-        excludes 0; None if it depends on the single users, or their number is not known.
+        True if the interval excludes 0. False if the difference could be chance even with the least
+        standard error. None if the answer depends on the values of the single users, or if the
+        number of users is not known.
     order_known : bool
-        Whether the bounds of the two exact metrics do not overlap.
+        True if the bounds of the two exact metrics do not overlap.
 
     Examples
     --------
@@ -70,7 +72,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one published number can mean. `explain` makes it; print it to read it.
+    """What one published number can mean. `explain` returns it; print it to read it.
 
     Attributes
     ----------
@@ -79,16 +81,17 @@ class Explanation:
     cutoff : float or None
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
     bounds : Bounds
-        What the exact metric can be, if `value` is the mean over all users and samples.
+        The values that the exact metric can have, if `value` is the mean over all users and
+        samples.
     standard_error : float or None
-        The largest that the standard error of `value` can be; for a metric with two values, such as
-        `Recall`, it is no smaller. None without the number of users.
+        The largest possible standard error of `value`. For a metric with only two values, such as
+        `Recall`, this is the standard error itself. None without the number of users.
     interval : Bounds or None
-        Where the mean over all users and samples lies, with this confidence or more.
+        The interval of the mean over all users and samples, with at least this confidence.
     bounds_with_error : Bounds or None
-        What the exact metric can be if that mean is anywhere in the interval.
+        The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None
-        What `value` says against another number.
+        How `value` compares with the number `other`.
 
     Examples
     --------
@@ -123,14 +126,14 @@ class Explanation:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row of numbers, to stack with others.
+        """Return the numbers as one row, which you can stack with others.
 
         Returns
         -------
         DataFrame
-            A column for each attribute, with the names of the metrics in print, and two for bounds,
-            such as bounds_low and bounds_high. The attributes of the difference come last, as in
-            difference_value. What is None has no column.
+            A column for each attribute. Metrics are given by their names, and bounds have two
+            columns, such as bounds_low and bounds_high. The attributes of the difference come last,
+            as in difference_value. An attribute that is None has no column.
 
         Examples
         --------
@@ -168,7 +171,7 @@ def explain(
     confidence: float = 0.95,
     decimals: int = 4,
 ) -> Explanation:
-    r"""Say what a published sampled metric can mean, with nothing but the number at hand.
+    r"""Say what a published sampled metric can mean, if you have nothing but the number.
 
     Each user has one relevant item, at rank r of the same number of items n, and every other item
     is equally likely to be drawn.
@@ -194,7 +197,7 @@ def explain(
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     decimals : int
-        Number of decimals in print: `value` and `other` may be off by half of the last one.
+        Number of printed decimals: `value` and `other` may be off by half a unit of the last one.
 
     Returns
     -------
@@ -210,7 +213,7 @@ def explain(
     -----
     **The cutoff it resembles** is :math:`K = n k / (m + 1)`. If all ranks are equally likely,
     :math:`k / (m + 1)` of the sampled ranks are in the top k, and the same share of the exact ranks
-    in the top K. Without replacement this is exact, with it K is off by less than one rank.
+    in the top K. Without replacement this is exact; with it, K is off by less than one rank.
 
     **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
     computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points

@@ -38,7 +38,7 @@ def ranks_from_scores(
 ) -> TiedRanks:
     """Rank each relevant item among all candidates of its user, by their scores.
 
-    Counts the candidates that score above the relevant item, and those that tie with it.
+    It counts the candidates that score above the relevant item, and those that tie with it.
 
     Parameters
     ----------
@@ -50,38 +50,38 @@ def ranks_from_scores(
     relevant : table, path or dict, optional
         The relevant items: a table of `user` and `item`, or a dict from user to items. A column
         `relevance`, or a dict from user to a dict from item to relevance, says how relevant each
-        item is; 0 is not relevant. By default the column `relevance` of `scores` says it.
+        item is; 0 is not relevant. By default, the column `relevance` of `scores` is used.
     exclude : table, path or dict, optional
-        Pairs that are no candidates, such as training and validation events: a table of `user`
-        and `item`, or a dict from user to items. Pairs without a score do not matter.
+        Pairs that are not candidates, such as training and validation events: a table of `user`
+        and `item`, or a dict from user to items. Pairs without a score are allowed.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
     Returns
     -------
     TiedRanks
-        One entry per relevant item, by user in the order in which `scores` first names them, and
-        with their ids as `users`. It has `gains` if some relevance is neither 0 nor 1. Users
-        without a relevant item have no entry: no metric counts them.
+        One entry per relevant item. Users are in the order in which `scores` first names them, and
+        `users` holds their ids. It has `gains` if some relevance is neither 0 nor 1. Users without
+        a relevant item have no entry, so no metric counts them.
 
     Raises
     ------
     ValueError
-        If a column or an id is missing; if a pair is there twice, or ids are integers in one
-        table and names in the other; if a candidate has no score, or a relevant item an infinite
-        one; if a relevant item has no score, or is excluded; if a relevance is missing, negative
-        or infinite.
+        If a column or an id is missing; if a pair occurs twice, or ids are integers in one table
+        and names in the other; if a candidate has no score, or a relevant item an infinite one; if
+        a relevant item has no score, or is excluded; if a relevance is missing, negative or
+        infinite.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
     See Also
     --------
-    ranks_from_recommendations : where only the first items of each user are known.
+    ranks_from_recommendations : if you know only the first items of each user's ranking.
 
     Notes
     -----
-    Ids are integers, or names: strings, categories, UUIDs or other values of one type. In a file
-    of text they are integers if all of a column are written like integers ("7", not "07").
+    Ids are integers, or names: strings, categories, UUIDs or other values of one type. In a text
+    file, the ids of a column are integers if all are written like integers ("7", not "07").
 
     Examples
     --------
@@ -155,8 +155,8 @@ def _found(users: NDArray[Any], listed: Gathered, wanted: Gathered) -> tuple[Int
         x = int(np.searchsorted(wanted.offsets, i, side="right")) - 1
         if not listed.counts[x]:
             raise ValueError(
-                f"relevant has user {users.tolist()[x]!r}, scores has not; score the candidates of "
-                "this user, or leave the user out of relevant"
+                f"relevant has user {users.tolist()[x]!r}, scores does not; score the candidates "
+                "of this user, or leave the user out of relevant"
             )
         raise ValueError(
             f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "

@@ -58,26 +58,27 @@ def ranks_from_recommendations(
     predictions : sequence of sequences, array of shape (n_instances, length), mapping or table
         For each instance, the recommended items, best first.
         Items are integers of at least 0, or strings.
-        Or a long table, or the path of one: one row for each user and item, with a column `rank`,
-        or else `score`; see Notes.
+        A long table, or the path of one, has one row for each user and item, and a column `rank`
+        or `score`; see Notes.
     labels : sequence of sequences, sets or mappings, sparse matrix, mapping or table
         For each instance, its relevant items, in any order; or a mapping from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
         A sparse matrix of shape (n_instances, n_items) holds the gains of integer items; several
         entries for one place are added up, as SciPy does.
-        Or a long table, or the path of one: one row for each user and relevant item, and perhaps
-        a column `relevance` with the gain.
+        A long table, or the path of one, has one row for each user and relevant item; a column
+        `relevance` with the gain is optional.
     absent : {"refuse", "missed"}
-        What it means if a user has labels, and no list in `predictions`: a mistake, or that the
-        list is empty and all relevant items count as missed. For mappings and tables.
+        What to do, with mappings and tables, if a user has labels but no list in `predictions`:
+        "refuse" raises an error; "missed" takes the list as empty, so all of the user's relevant
+        items count as missed.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 
     Returns
     -------
     Ranks
-        A relevant item that was not recommended counts in ``n_relevant`` and has no rank.
-        Users of a mapping or a table, or the labels of an index, become its `users`.
+        A relevant item that was not recommended counts in ``n_relevant`` but has no rank.
+        The users of a mapping or a table, or the labels of an index, become its `users`.
 
     Raises
     ------
@@ -92,25 +93,25 @@ def ranks_from_recommendations(
 
     See Also
     --------
-    ranks_from_scores : where the scores of all candidates are known, and may tie.
+    ranks_from_scores : if you know the scores of all candidates, which may have ties.
 
     Notes
     -----
-    Instances are paired by user where both arguments are mappings from a user to a list; both
-    must name the same users, and the ranks are in the order of `predictions`.
+    If both arguments are mappings from a user to a list, instances are paired by user; both must
+    name the same users, and the ranks are in the order of `predictions`.
     Two pandas Series must have the same index, in the same order.
     In all other cases the first list belongs to the first set of labels, and so on.
 
-    A negative item is refused because -1 is often not an item but padding.
-    Where one user's items are a pandas Series, its values are the items; its index is not read.
+    A negative item is refused, because -1 often marks padding and not an item.
+    If one user's items are a pandas Series, its values are the items; its index is not read.
 
     Tables are paired by user, too (pandas, polars, pyarrow or any other that narwhals reads; a
-    path must end in .parquet or .csv). The order of their rows does not matter. Users and items
-    have ids of any one kind: integers, strings, categories, UUIDs. The table of predictions says
-    by `rank` (1, 2, ... for each user) which item comes first; where it has no such column, items
-    come by descending `score`. Users without labels are kept, and have no relevant item: metrics
-    are NaN for them. Users are in the order in which `predictions` first names them, then those
-    whom only `labels` names.
+    path must end in .parquet or .csv). The order of their rows does not matter. Ids are integers,
+    strings, categories or UUIDs, all of one kind. In the table of predictions, `rank` (1, 2, ...
+    for each user) gives the order of the items; if there is no such column, a higher `score` comes
+    first. Users without labels are kept and have no relevant item: metrics are NaN for them. The
+    result has users in the order in which `predictions` first names them, followed by those that
+    only `labels` names.
 
     Examples
     --------
@@ -182,7 +183,7 @@ def _from_tables(
     for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
         if absent == "refuse":
             raise ValueError(
-                f"labels has user {users.tolist()[x]!r}, predictions has not; if this user was "
+                f"labels has user {users.tolist()[x]!r}, predictions does not; if this user was "
                 'recommended nothing, give absent="missed", else take the user out of labels'
             )
     there = (predicted.counts > 0) | (relevant.counts > 0)
@@ -263,7 +264,7 @@ def _check_same_users(predictions: Mapping[Any, Any], labels: Mapping[Any, Any])
         for user in users:
             if user not in others:
                 raise ValueError(
-                    f"{name} has user {user!r}, {other} has not; add {other}[{user!r}] = [] "
+                    f"{name} has user {user!r}, {other} does not; add {other}[{user!r}] = [] "
                     f"if this user counts, or take the user out of {name}"
                 )
 

@@ -1,12 +1,12 @@
 r"""From ranks to numbers: what a metric is.
 
-Every metric here has one shape.
+All metrics here have the same form.
 An instance has :math:`q` relevant items at ranks :math:`r_1 < r_2 < \dots`, and the metric is
 
 .. math:: M = \frac{1}{Z} \sum_{j : r_j \le k} g(j, r_j),
 
-where the gain :math:`g` of the j-th best relevant item depends on its own rank alone and the
-normalizer :math:`Z` on the instance.
+where the gain :math:`g` of the j-th best relevant item depends on no rank but its own, and the
+normalizer :math:`Z` is one number for the instance.
 A metric is therefore two short methods, `Metric.gain` and `Metric.normalizer`.
 """
 
@@ -29,16 +29,16 @@ PIECE = 2**20  # ranks whose gains are in memory at once
 
 
 class Metric(ABC):
-    r"""A ranking metric: call it on ranks, get one value per instance.
+    r"""A ranking metric: call it on ranks to get one value per instance.
 
     Metrics are small frozen values: they compare equal when their parameters do, and
     ``str(NDCG(k=10))`` is ``"NDCG@10"``.
     An instance without relevant items has the value NaN.
 
     To write a metric of your own, derive a frozen dataclass from this class. Give it a name
-    `symbol`, a field `k` (the cutoff, or None), and the methods `gain` and `normalizer`. Choices
-    annotated as `Literal` are checked. Everything in this package then works with it. The
-    corrections also ask for the gain between whole ranks, so it must be smooth up to rank k.
+    `symbol`, a field `k` (the cutoff, or None), and the methods `gain` and `normalizer`. Fields
+    annotated as `Literal` are checked. Everything in this package then works with the metric.
+    Corrections also compute the gain between whole ranks, so it must be smooth up to rank k.
 
     Attributes
     ----------
@@ -90,18 +90,18 @@ class Metric(ABC):
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Compute what relevant items add at their ranks, before the cutoff and the normalizer.
 
-        It works entry by entry, on numbers or arrays that broadcast.
+        It works entry by entry, on numbers or on arrays that broadcast.
 
         Parameters
         ----------
         rank : array of int or float
-            Rank of the item. The corrections also ask for ranks between whole numbers.
+            Rank of the item. Corrections also use ranks between whole numbers.
         order : array of int
             1 for the best relevant item of its instance, 2 for the next, and so on.
         n_relevant : array of int
             Number of relevant items of its instance.
         n_items : array of int, or None
-            Number of ranked items of its instance, None where it is not known.
+            Number of ranked items of its instance, None if it is not known.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Metric(ABC):
         """
 
     def relevance_weight(self, relevance: FloatArray) -> FloatArray:
-        """Compute the factor of the gain of an item that is relevant to this degree.
+        """Compute the factor by which the relevance of an item multiplies its gain.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Metric(ABC):
         Returns
         -------
         ndarray of float64
-            By default 1: the metric counts all relevant items alike.
+            By default 1: all relevant items count the same.
         """
         return np.ones_like(relevance)
 
@@ -150,8 +150,8 @@ class Metric(ABC):
             A plain array of any shape holds one relevant item per entry, ranks from 1.
             The metric of a `TiedRanks` is its mean over all ways to break the ties.
         n_items : int or array_like of int, optional
-            Number of ranked items, one for all or one per instance (it broadcasts), where `ranks`
-            does not know it. `AUC` needs it; the other metrics only check the ranks against it.
+            Number of ranked items, one for all or one per instance (it broadcasts). Give it if
+            `ranks` does not know it: `AUC` needs it, and other metrics check the ranks against it.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Metric(ABC):
         return gains if rows.gains is None else gains * self.relevance_weight(rows.gains)
 
     def cut(self, gains: Any, rank: NDArray[Any]) -> FloatArray:
-        """Return gains at these ranks, 0 beyond the cutoff, shape of `rank`."""
+        """Return the gains at these ranks, and 0 beyond the cutoff, in the shape of `rank`."""
         if self.k is None:
             return np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
         return np.where(rank <= self.k, gains, 0.0)
@@ -229,10 +229,10 @@ class Metric(ABC):
         Parameters
         ----------
         ranks, n_items
-            As in calling the metric.
+            As in a call of the metric.
         empty : float
             The value of an instance without relevant items, such as 0.
-            With NaN, the default, the mean leaves it out.
+            With NaN, the default, the mean leaves out such instances.
 
         Returns
         -------

@@ -32,7 +32,7 @@ class AUC(Metric):
 
     This is equation 2 of Krichene & Rendle (2020); with one relevant item it is
     :math:`(n - r)/(n - 1)`, equation 7.
-    It needs `n_items` and the rank of every relevant item, and is NaN where nothing is irrelevant.
+    It needs `n_items` and the rank of every relevant item, and is NaN if no item is irrelevant.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Precision(Metric):
     k : int
         Cutoff, at least 1.
     denominator : {"k", "predicted"}
-        "k" divides by k even where fewer items were recommended; "predicted" by
+        "k" divides by k even if fewer items were recommended; "predicted" divides by
         min(length of the list of recommendations, k), and an empty list has precision 0.
 
     Examples
@@ -115,8 +115,8 @@ class Recall(Metric):
     k : int
         Cutoff, at least 1.
     denominator : {"relevant", "capped"}
-        "relevant" divides by the number of relevant items; "capped" by
-        min(number of relevant items, k), so that a top k full of hits has recall 1.
+        "relevant" divides by the number of relevant items; "capped" divides by
+        min(number of relevant items, k), so recall is 1 if all of the top k are relevant.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class F1(Metric):
     .. math:: \mathrm{F1}(R)_k = \frac{2\,\mathrm{Prec}_k\,\mathrm{Recall}_k}
               {\mathrm{Prec}_k + \mathrm{Recall}_k} = \frac{2\,|\{r \in R : r \le k\}|}{k + |R|}
 
-    The right side shows that it is 0, not 0/0, where precision and recall are both 0.
+    The last form shows that F1 is 0, not 0/0, if precision and recall are both 0.
 
     Parameters
     ----------
@@ -187,8 +187,8 @@ class AveragePrecision(Metric):
     k : int, optional
         Cutoff, at least 1; without one all ranks count.
     denominator : {"capped", "relevant", "hits", "predicted"}
-        Z: "capped" is the paper's min(number of relevant items, k); "relevant" the number of
-        relevant items; "hits" the number of relevant items in the top k (AP is 0 without any);
+        Z: "capped" is the paper's min(number of relevant items, k); "relevant" is the number of
+        relevant items; "hits" is the number of relevant items in the top k (without any, AP is 0);
         "predicted" is min(length of the list of recommendations, k).
 
     Examples
@@ -266,12 +266,12 @@ class NDCG(Metric):
     k : int, optional
         Cutoff, at least 1; without one all ranks count.
     ideal : {"relevant", "hits", "full"}
-        What the ideal ranking holds: "relevant" is the paper's, all relevant items; "hits" only
-        those that were found in the top k, sorted (NDCG is 0 without any); "full" k items of
-        gain 1, also where fewer are relevant.
+        What the ideal ranking holds: "relevant" takes all relevant items, as in the paper; "hits"
+        takes only those in the top k, in their best order (without any, NDCG is 0); "full" takes k
+        items of gain 1, even if fewer are relevant.
     gains : {"linear", "exponential"}
         What an item of relevance g adds: g, or :math:`2^g - 1`.
-        The two agree where items are just relevant or not, g = 1.
+        The two agree if every relevant item has g = 1.
 
     Examples
     --------

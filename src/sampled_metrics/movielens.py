@@ -57,7 +57,8 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
     OSError
         If the file cannot be opened.
     ValueError
-        If the file is empty or damaged, or a line has not four whole numbers or repeats a pair.
+        If the file is empty or damaged, or a line does not have four whole numbers or repeats a
+        pair.
 
     Examples
     --------
@@ -78,7 +79,7 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
     ratings = pd.DataFrame(dict(zip(columns, numbers.astype(np.int64), strict=True)))
     for i in np.flatnonzero(ratings.duplicated(["user", "item"]))[:1]:
         user, item = ratings.loc[i, ["user", "item"]]
-        raise ValueError(f"{path}, line {i + 1}: user {user} and item {item} are a repeated pair")
+        raise ValueError(f"{path}, line {i + 1}: user {user} and item {item} occur together twice")
     return ratings
 
 
@@ -105,16 +106,17 @@ def load_movielens_1m(
 ) -> Split:
     """Load MovieLens 1M, with one event held out for each of its 6,040 users.
 
-    Files are read from `folder`, else from the folder that the environment variable
-    ``SAMPLED_METRICS_DATA`` names, and then nothing is downloaded. Without either they are
-    downloaded once into the user's cache (`pooch.os_cache`), where a file appears only when it is
-    whole and its checksum is right; the checksum is compared again at every load.
+    The files are read from `folder`, or else from the folder that the environment variable
+    ``SAMPLED_METRICS_DATA`` names. Without either, they are downloaded once into the user's cache
+    (`pooch.os_cache`). A downloaded file is kept only if it is complete and its checksum is right;
+    the checksum is compared again at every load.
 
     Parameters
     ----------
     source : {"ncf", "grouplens"}
-        The public split of the Neural Collaborative Filtering authors, which Krichene and Rendle
-        (2020) used; or GroupLens's ``ratings.dat``, split by `leave_last_out`.
+        "ncf" is the public split of the authors of Neural Collaborative Filtering, which Krichene
+        and Rendle (2020) used; "grouplens" is GroupLens's ``ratings.dat``, split by
+        `leave_last_out`.
     folder : path, optional
         Where ``ml-1m.train.rating`` and ``ml-1m.test.rating`` are (plain or ``.gz``), or
         ``ratings.dat``, ``ml-1m/ratings.dat`` or ``ml-1m.zip``.

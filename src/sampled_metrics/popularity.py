@@ -1,15 +1,15 @@
 r"""What sampling by popularity does: a draw of the irrelevant items in proportion to weights.
 
 Many evaluations draw the items in proportion to how often they occur in the training data. Then
-the rank of the relevant item does not tell the distribution of its sampled rank: it matters which
-items are above.
+the rank of the relevant item does not determine the distribution of its sampled rank: it matters
+which items are above.
 
-With replacement the draws are independent, and the number of drawn items above is binomial with
-the share of the weight that is above. Without, each draw is from the items that are left. Imagine
-that every item rings once, at a random time with an exponential distribution whose rate is its
-weight: the items in the order of their rings are such draws (Efraimidis & Spirakis 2006). At any
-fixed time the items have rung or not independently of each other, so that the numbers of rings
-above and below are sums of independent indicators (Poisson-binomial).
+With replacement, the draws are independent, and the number of drawn items above is binomial. Its
+probability is the share of the weight that is above. Without replacement, each draw is from the
+items that are left. Imagine that every item rings once, at a random time with an exponential
+distribution whose rate is the item's weight. The items in the order of their rings are such draws
+(Efraimidis & Spirakis 2006). Whether an item has rung by a fixed time is independent of the others,
+so the numbers of rings above and below are sums of independent indicators (Poisson-binomial).
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ TAIL = 37.0  # probabilities below exp(-37), the rounding error of 1, are left o
 
 @dataclass(frozen=True, eq=False, init=False)
 class WeightedDraw:
-    r"""A sample of the irrelevant items in proportion to weights, such as their popularity.
+    r"""How a sampled evaluation draws irrelevant items in proportion to weights, as by popularity.
 
-    It has the methods of `Draw`. They take masks of the items that are ranked above the relevant
-    one, since its rank is not enough. Each mask is for one relevant item.
+    It has the methods of `Draw`. The rank of the relevant item is not enough here, so they take
+    masks, which say of each item whether it is ranked above the relevant one. Each mask is for one
+    relevant item.
 
     Parameters
     ----------
@@ -75,12 +76,12 @@ class WeightedDraw:
 
     Notes
     -----
-    With replacement only sums of weights matter. If the weights are whole numbers, such as counts
-    of events, :math:`W_+` of them above and W in all, a `WeightedDraw` is a `Draw` for rank
-    :math:`W_+ + 1` of W + 1. Use that form where only sums are known.
+    With replacement, only sums of weights matter. Let the weights be whole numbers, such as counts
+    of events, with the sum :math:`W_+` above the relevant item and W in all. Then a `WeightedDraw`
+    is a `Draw` for rank :math:`W_+ + 1` of W + 1. Use that form if you know only the sums.
 
-    There is no correction, and no estimator takes a `WeightedDraw`: a sampled rank tells about
-    the weight above, and the number of items above does not follow from it.
+    No estimator takes a `WeightedDraw`: a sampled rank says something about the weight above the
+    relevant item, but the number of items above does not follow from that weight.
 
     Examples
     --------
@@ -135,11 +136,11 @@ class WeightedDraw:
         Parameters
         ----------
         above : array_like of bool, shape (n_items,) or (n_instances, n_items)
-            Whether each item is ranked above the relevant one, in the order of the weights. It
-            does not matter what is said of items of weight 0.
+            Whether each item is ranked above the relevant one, in the order of the weights. The
+            entries of items of weight 0 do not matter.
         method : {"exact", "approximate"}
-            How to compute it without replacement: by the integral, or by its integrand at a time t,
-            at which m - 1/3 rings are expected: about the median of the m-th ring.
+            How to compute it without replacement: by the integral, or by its integrand at one time
+            t, at which m - 1/3 rings are expected. This is about the median time of the m-th ring.
 
         Returns
         -------
@@ -226,10 +227,10 @@ class WeightedDraw:
         return expected
 
     def rvs(self, above: ArrayLike, *, repeats: int | None = None, rng: RNG = None) -> IntArray:
-        """Draw sampled ranks.
+        """Draw random sampled ranks.
 
-        With replacement the binomial number of drawn items above is drawn directly. Without, a
-        time is drawn for each item, and the first `n_samples` are taken.
+        With replacement, the binomial number of drawn items above is drawn directly. Without
+        replacement, a time is drawn for each item, and the first `n_samples` items are taken.
 
         Parameters
         ----------

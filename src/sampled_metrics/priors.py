@@ -1,8 +1,8 @@
 """From sampled ranks to the distribution of the exact ranks.
 
 The shares of users at each sampled rank are a blurred picture of the shares at each exact rank.
-Once these are estimated, every metric follows: the mean of ``metric(ranks)`` under the estimate.
-An estimate can also be the `prior` of the estimators that have one.
+Once the latter are estimated, every metric follows: it is the mean of ``metric(ranks)`` under the
+estimate. An estimate can also be the `prior` of the estimators that have one.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ def estimate_rank_distribution(
     draw : Draw
         The draw, with its `n_items`: one number, or, for "likelihood", also one per user.
     n_samples : int or array_like of int, optional
-        Number of items that were drawn for each user, where some samples ended before
-        ``draw.n_samples``, as those of `sample_adaptively` do. Only "likelihood" takes different
-        numbers.
+        Number of items that were drawn for each user. Give it if some samples ended before
+        ``draw.n_samples``, as with `sample_adaptively`. Only "likelihood" takes different numbers.
     method : {"likelihood", "entropy"}
         What to optimize.
     tolerance : float
-        Of "likelihood": stop when no distribution that is constant in the groups of the Notes
-        can have a mean log-likelihood that is higher by more than this. The smaller, the rougher
-        the estimate.
+        For "likelihood": stop when no distribution that is constant in the groups of the Notes
+        can have a mean log-likelihood that is higher by more than this. A smaller value makes the
+        estimate rougher.
     gamma : float
-        Of "entropy": the weight of the entropy, positive. The smaller, the rougher the estimate.
+        For "entropy": the weight of the entropy, positive. A smaller value makes the estimate
+        rougher.
 
     Returns
     -------
@@ -89,18 +89,18 @@ def estimate_rank_distribution(
     ------
     ValueError
         If there are no users; if a sampled rank is outside 1..n_samples + 1, or a number of
-        samples is above ``draw.n_samples``; if "entropy" is asked for and `n_items` or
+        samples is above ``draw.n_samples``; if the method is "entropy" and `n_items` or
         `n_samples` differs between users; if `tolerance` is too small, or `gamma` too small or
-        too large, for the solver to get there.
+        too large, for the solver to find a solution.
 
     Notes
     -----
-    Ranks that no sample can tell apart share one probability: they are taken together in groups
-    of at most a tenth of the standard error with which a user's samples place its rank.
+    Ranks that no sample can tell apart share one probability: they form groups, each at most a
+    tenth as long as the standard error with which a user's samples place its rank.
 
-    Where users have different numbers of items, :math:`\sum_i f_i` is a mean over the users, each
+    If users have different numbers of items, :math:`\sum_i f_i` is a mean over the users, each
     with the distribution :math:`P(i \mid r)` for its own number of items, which is 0 for the
-    ranks above that number. Memory is one number for each group and each different triple of
+    ranks above that number. Memory holds one number for each group and each different triple of
     sampled rank, number of samples and number of items.
 
     The stopping rule of "likelihood" needs no second run. With the factor
@@ -146,7 +146,7 @@ def _each_user(
         raise ValueError("sampled_ranks is empty; there is nothing to learn from")
     if draw.n_items is None:
         raise ValueError(
-            "draw.n_items is None; the ranks to learn about are 1, ..., n_items: "
+            "draw.n_items is None; an estimate needs the number of items: "
             f"Draw({draw.n_samples}, n_items=...)"
         )
     most = draw.n_samples
@@ -295,7 +295,7 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
     )
     if not solved.jac @ solved.jac < 1e-9:
         raise ValueError(
-            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver does not get there"
+            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver finds no solution"
         )
     return shares(solved.x)[0]
 
@@ -325,16 +325,16 @@ def sample_adaptively(
 ) -> AdaptiveSample:
     """Draw more items for those users whose relevant item is still first in its sample.
 
-    Every user's sample grows to ``sizes[0]`` items, then to ``sizes[1]`` and so on, until some
-    item of it is ranked above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
+    Every user's sample grows to ``sizes[0]`` items, then to ``sizes[1]`` and so on. It stops
+    growing once it has an item above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
 
     Parameters
     ----------
     ranks : Ranks, TiedRanks or array_like of int
         Exact ranks, from 1 to `n_items`, one relevant item per entry. Ties are broken at random.
     n_items : int or array_like of int, optional
-        Number of ranked items, at least 2, one for all or one per rank. Leave it out where the
-        ranks know theirs.
+        Number of ranked items, at least 2, one for all or one per rank. Leave it out if the ranks
+        know it.
     sizes : array_like of int
         Sizes of the sample after each step, ascending.
     replacement : bool
@@ -351,7 +351,7 @@ def sample_adaptively(
     ------
     ValueError
         If a rank or a number is out of range, as `Draw` says; if `sizes` is not a flat, ascending
-        list; if an instance has not one relevant item, or nobody knows `n_items`.
+        list; if an instance does not have one relevant item, or `n_items` is not known.
 
     Examples
     --------

@@ -29,7 +29,7 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""What an estimator solves: a metric under a draw from one number of items.
+    r"""What an estimator solves: a metric, and a draw from one number of items.
 
     The unknowns are estimates :math:`\hat M(1), \dots, \hat M(m + 1)`, one for each sampled rank.
 
@@ -46,14 +46,14 @@ class Problem:
     prior : ndarray of float64, shape (n_items,), optional
         Probability of each exact rank; None is uniform.
     order, n_relevant : int
-        Of an instance with `n_relevant` relevant items, the problem is about what the best
-        (`order` 1), second best, ... of them adds to the metric; its rank counts irrelevant items
-        only.
+        If an instance has `n_relevant` relevant items, the problem is about what one of them adds
+        to the metric: the best (`order` 1), the second best, and so on. Its rank then counts
+        irrelevant items only.
 
     Raises
     ------
     ValueError
-        If a number is out of its range, or the prior is not for this number of ranks.
+        If a number is out of its range, or the prior has another number of ranks.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Problem:
 
     @cached_property
     def design(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Weights p(r), probabilities P(i | r) and metric M(r), for few ranks that represent all.
+        """Weights p(r), probabilities P(i | r) and metric M(r), at a few ranks that represent all.
 
         Their shapes are (n_ranks,), (n_ranks, n_samples + 1) and (n_ranks,). Weighted sums of
         products of two of these are means over all ranks, up to rounding, for a metric that is
@@ -156,7 +156,7 @@ class Problem:
 
     @property
     def gram(self) -> FloatArray:
-        """Means over all ranks of P(i | r) P(j | r), shape (n_samples + 1, n_samples + 1)."""
+        """Mean of P(i | r) P(j | r) over all ranks r, shape (n_samples + 1, n_samples + 1)."""
         if self.prior is None:
             return _uniform_gram(*self._draw, self._far_cut)
         weights, p, _ = self.design

@@ -1,4 +1,4 @@
-"""Ranks as a table, one row per relevant item: the form in which they are kept and published."""
+"""Ranks as a table, one row per relevant item: the form in which they are stored and published."""
 
 from __future__ import annotations
 
@@ -55,26 +55,27 @@ def rank_table(recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike]) -> pd.
         The columns
 
         - recommender: its name;
-        - user: what the instance is called;
-        - rank: of the relevant item, the best possible one where others tie with it; missing if
-          the item was not recommended;
-        - n_tied: the number of other candidates with the same score; only of a TiedRanks;
-        - n_items: the number of candidates, where it is known;
-        - relevance: how relevant the item is, where ranks have gains;
-        - n_predicted: the length of the user's list of recommendations, where it is known.
+        - user: the id of the instance;
+        - rank: the rank of the relevant item, or its best possible rank if other items tie with
+          it; missing if the item was not recommended;
+        - n_tied: the number of other candidates with the same score, for a TiedRanks;
+        - n_items: the number of candidates, if it is known;
+        - relevance: how relevant the item is, if the ranks have gains;
+        - n_predicted: the length of the user's list of recommendations, if it is known.
 
-        A column that no recommender has is left out, and one that another has not is missing in
-        its rows. Users without relevant items have no row: no metric counts them.
+        A column that no recommender has is left out. If only some recommenders have a column, its
+        values are missing in the rows of the others. Users without relevant items have no row, so
+        no metric counts them.
 
     Raises
     ------
     ValueError
-        If `recommenders` is no dict of ranks, one has no relevant item, some name their users by
-        integers and others do not, or gains are not among the ideal gains.
+        If `recommenders` is not a dict of ranks, one of them has no relevant item, some name their
+        users by integers and others do not, or gains are not among the ideal gains.
 
     See Also
     --------
-    read_ranks : makes ranks of such a table.
+    read_ranks : makes ranks from such a table.
     write_ranks : writes it to a file.
 
     Examples
@@ -168,16 +169,16 @@ def write_ranks(
     recommenders : mapping from str to Ranks, TiedRanks or array_like of int
         The ranks of each recommender, by its name.
     path : path
-        A file whose name ends in .parquet or .csv. A file that is there is written over.
+        A file whose name ends in .parquet or .csv. An existing file is overwritten.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     ValueError
-        If `rank_table` refuses the ranks, users are neither integers nor strings, or a file of
-        text could not be read again as it was: where a name is empty, or the names of the users
-        are strings that look like integers.
+        If `rank_table` refuses the ranks, or users are neither integers nor strings; or if a text
+        file could not be read back unchanged, because a name is empty or the users' names are
+        strings that look like integers.
     ImportError
         If the file is to be parquet, and neither pyarrow nor polars is installed.
 
@@ -240,18 +241,18 @@ def read_ranks(
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
 ) -> dict[str, Ranks | TiedRanks]:
-    """Make ranks of a table with one row for each relevant item, as `rank_table` returns it.
+    """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
 
     Parameters
     ----------
     table : table or path
         The table (pandas, polars, pyarrow or any other that narwhals reads), or the path of one
-        (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank says that
+        (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank means that
         the item was not recommended. The order of the rows does not matter, and an index is not
         read.
     recommender : str or None
-        The column with the recommenders' names. None says that all rows are of one recommender,
-        and so does a table without this column, if it has no columns but those named here, item
+        The column with the recommenders' names. With None, all rows belong to one recommender.
+        They also do if the table lacks this column and has no others than those named here, item
         and group.
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
@@ -259,9 +260,9 @@ def read_ranks(
     Returns
     -------
     dict from str to TiedRanks or Ranks
-        The ranks of each recommender: a TiedRanks if its rows have `n_tied`, else a Ranks. All
-        rows of a recommender must have a value, or none, in each column but `rank`. The only
-        recommender of a table without names is called like the file, or "ranks".
+        The ranks of each recommender: a TiedRanks if its rows have `n_tied`, otherwise a Ranks.
+        In each column except `rank`, all rows of a recommender must have a value, or none may. If
+        there are no names, the only recommender is called like the file, or "ranks".
 
     Raises
     ------
@@ -269,7 +270,7 @@ def read_ranks(
         If the file cannot be read.
     ValueError
         If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
-        no whole number of at least 1, is above `n_items` or `n_predicted`, or is there twice for
+        not a whole number of at least 1, is above `n_items` or `n_predicted`, or occurs twice for
         a user; a value is missing in some rows only; `n_items` or `n_predicted` differ between
         rows of a user; a relevance is negative.
     ImportError

@@ -1,8 +1,8 @@
 """Where the relevant items are ranked: the values from which every metric is computed.
 
-A ranking is the set of positions of its relevant items, the paper's R(A, x). One relevant item per
-instance is a plain array of ranks, several are a `Ranks`. Ranks whose ties are not broken yet are a
-`TiedRanks`. Everything in this package that takes ranks takes any of the three.
+A ranking is the set of ranks of its relevant items, the paper's R(A, x). If each instance has one
+relevant item, the ranks are a plain array; if it may have several, they are a `Ranks`. Ranks whose
+ties are not broken yet are a `TiedRanks`. Every function that takes ranks takes any of the three.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ class Ranks:
     n_relevant : array_like of int, shape (n_instances,)
         Number of relevant items of each instance, including those that were not ranked.
     n_predicted : array_like of int, shape (n_instances,), optional
-        Length of each instance's list of recommendations; None where all items were ranked.
+        Length of each instance's list of recommendations; None if all items were ranked.
     gains : array_like of float, shape (n_ranked,), optional
-        How relevant the item at each rank is, above 0; None where all are equally relevant.
+        How relevant the item at each rank is, above 0; None if all are equally relevant.
     ideal_gains : array_like of float, shape (n_relevant.sum(),), optional
         Gains of all relevant items, instance after instance, descending within each.
     n_items : int or array_like of int, shape (n_instances,), optional
-        Number of ranked items of each instance; None where it is not known.
+        Number of ranked items of each instance; None if it is not known.
     users : array_like of int or str, shape (n_instances,), optional
-        What the instances are called, each differently. `evaluate` aligns recommenders by it.
+        A name for each instance, all different. `evaluate` aligns recommenders by these names.
 
     Raises
     ------
     ValueError
-        If the arrays do not fit each other, or a rank is not a whole number of at least 1, is in
-        one instance twice, or is above `n_items`; if two instances have one name.
+        If the arrays do not fit each other, or a rank is not a whole number of at least 1, occurs
+        twice in an instance, or is above `n_items`; if two instances have the same name.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class Ranks:
         if self.users is not None and (again := repeated(self.users)).size:
             name = self.users.tolist()[again[0]]
             raise ValueError(
-                f"users[{again[0]}] is {name!r}, as an earlier one is; each instance must have a "
+                f"users[{again[0]}] is {name!r}, like an earlier one; each instance must have a "
                 "name of its own"
             )
 
@@ -187,7 +187,7 @@ class Ranks:
         n_items: ArrayLike | None = None,
         users: ArrayLike | None = None,
     ) -> Ranks:
-        """Build from one list of ranks per instance: all its relevant items, in any order.
+        """Build from one list per instance: the ranks of all its relevant items, in any order.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class Ranks:
         n_items : int or array_like of int, optional
             Number of ranked items, one for all or one per instance.
         users : array_like of int or str, optional
-            What the instances are called, each differently.
+            A name for each instance, all different.
 
         Returns
         -------
@@ -207,7 +207,7 @@ class Ranks:
         Raises
         ------
         ValueError
-            If a rank is not a whole number of at least 1, or is in one instance twice; if the
+            If a rank is not a whole number of at least 1, or occurs twice in an instance; if the
             gains do not fit the ranks, or one is negative or not finite.
 
         Examples
@@ -253,7 +253,7 @@ class Ranks:
     def __getitem__(self, index: Any) -> Ranks:
         """Return some of the instances: a slice, a mask, or their positions.
 
-        Positions may be repeated, as a bootstrap does; then the result has no `users`.
+        Positions may be repeated, as in a bootstrap; the result then has no `users`.
         """
         x = np.atleast_1d(np.arange(len(self))[index])
         named = self.users is not None and len(np.unique(x)) == len(x)
@@ -278,7 +278,7 @@ class Ranks:
 
     @cached_property
     def is_one_each(self) -> bool:
-        """Whether every instance has one relevant item, and its rank."""
+        """Whether every instance has exactly one relevant item, and a rank for it."""
         return bool((self.n_relevant == 1).all() and len(self.values) == len(self))
 
     @cached_property
@@ -288,11 +288,11 @@ class Ranks:
 
     @cached_property
     def order(self) -> IntArray:
-        """Place of each rank among its instance's: 1 for the best, shape (n_ranked,)."""
+        """Position of each rank among those of its instance, 1 for the best, shape (n_ranked,)."""
         return read_only(np.arange(1, self.values.size + 1) - self.offsets[self.instance])
 
     def sum(self, per_rank: FloatArray) -> FloatArray:
-        """Sum a value per rank over each instance, shape (n_instances,)."""
+        """Sum the values of each instance's ranks, shape (n_instances,)."""
         if self.is_one_each:
             return per_rank
         return np.bincount(self.instance, per_rank, len(self)).astype(np.float64, copy=False)

@@ -37,8 +37,8 @@ class MatrixFactorization:
     .. math:: \sum_{(u, i) \in H} (\hat y(u, i) - 1)^2
               + \alpha \sum_{u \in U} \sum_{i \in I} \hat y(u, i)^2 + \lambda \|V\|_F^2
 
-    by alternating least squares: while the items are fixed, every user has a small linear system
-    of its own; while the users are fixed, every item has one.
+    by alternating least squares: while the item factors are fixed, the factors of each user solve
+    a small linear system; while the user factors are fixed, those of each item do.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ class MatrixFactorization:
     regularization : float
         The weight :math:`\lambda > 0` of the squared factors.
     unobserved_weight : float
-        The weight :math:`\alpha \ge 0` of the squared scores of all pairs, observed ones
-        included; "unobserved weight" is what Rendle and others call it, too. In the terms of Hu,
-        Koren and Volinsky, an observed pair has the confidence :math:`1 + 1/\alpha` and any other
-        pair 1, so their :math:`\alpha` is :math:`1/\alpha` here, their :math:`\lambda` is
+        The weight :math:`\alpha \ge 0` of the squared scores of all pairs, including observed
+        ones; the name is that of Rendle and others. In the terms of Hu, Koren and Volinsky, an
+        observed pair has the confidence :math:`1 + 1/\alpha` and any other pair 1. So their
+        :math:`\alpha` is :math:`1/\alpha` here, their :math:`\lambda` is
         :math:`\lambda (1 + \alpha) / \alpha`, and their scores are :math:`1 + \alpha` times ours.
     n_iterations : int
         Number of iterations; each solves for all users, then for all items.
     rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
         Draws the initial item factors. The loss is not convex: another seed leads to another,
         about equally good solution. The default is a seed, not None as elsewhere, because a model
-        that is fitted twice should give the same scores; None asks for a new start in every fit.
+        that is fitted twice should give the same scores. With None, every fit starts differently.
     progress : bool
         Whether a fit of more than two seconds shows a progress bar.
 
@@ -182,7 +182,7 @@ class MatrixFactorization:
         events = as_events(train)
         u, v = _fitted(self, "user_factors"), _fitted(self, "item_factors")
         if events.shape != (len(u), len(v)):
-            raise ValueError(f"train has shape {events.shape}; fitted was {(len(u), len(v))}")
+            raise ValueError(f"train has shape {events.shape}; the fit had {(len(u), len(v))}")
         users, items = events.nonzero()
         scores = sum(u[users, f] * v[items, f] for f in range(u.shape[1]))
         everywhere = np.sum((u.T @ u) * (v.T @ v))  # the squared scores of all pairs
@@ -242,10 +242,10 @@ class ItemKNN:
               s''_{ij} = \frac{s'_{ij}}{\|s'_i\|}, \quad
               \hat y(u, i) = \frac{\sum_{j: (u, j) \in H} s''_{ij}}{\sum_{j \in I} s''_{ij}}.
 
-    The defaults are the choices that give the numbers printed there, and leave the last
-    denominator out: recommender Y is ``ItemKNN(exponent=3)`` and Z is
-    ``ItemKNN(column_neighbors=10)``. By the letter of the text Y would be
-    ``ItemKNN(exponent=3, divide_by_row_sum=True)`` and Z
+    The defaults are the choices that give the numbers printed in the paper, and leave the last
+    denominator out: recommender Y is ``ItemKNN(exponent=3)``, and Z is
+    ``ItemKNN(column_neighbors=10)``. By the words of the paper, Y would be
+    ``ItemKNN(exponent=3, divide_by_row_sum=True)``, and Z would be
     ``ItemKNN(row_neighbors=10, divide_by_row_sum=True)``.
 
     Parameters
@@ -257,11 +257,11 @@ class ItemKNN:
     column_neighbors : int, optional
         The paper's k: column j keeps the rows i among the k items nearest to j. None keeps all.
     counts_itself : bool
-        Whether an item is among its own k nearest. Where all are kept, it always is.
+        Whether an item is among its own k nearest. If all items are kept, it always is.
     self_similarity : bool, optional
-        Whether :math:`s_{ii} = 1` stays in row i before that is normalized; None: where item i is
-        among its own neighbors. It is part of the norm and of the row sum, never of a candidate's
-        score, because the user has no training event with a candidate.
+        Whether :math:`s_{ii} = 1` stays in row i before the row is normalized. With None it stays
+        if item i is among its own neighbors. It counts in the norm and in the row sum, but never
+        in a candidate's score, because the user has no training event with a candidate.
     row_norm : {"l2", None}
         The norm that a row is divided by; None leaves the rows as they are.
     divide_by_row_sum : bool
@@ -270,8 +270,8 @@ class ItemKNN:
     Attributes
     ----------
     similarity : ndarray or scipy.sparse.csc_array, shape (n_items, n_items)
-        The similarity s''. It is sparse, unless a dense matrix takes less memory: where two of
-        three pairs of items are similar.
+        The similarity s''. It is sparse, unless a dense matrix takes less memory, which is so if
+        at least two of three pairs of items are similar.
 
     Raises
     ------
@@ -280,11 +280,11 @@ class ItemKNN:
 
     Notes
     -----
-    All items tied with the k-th nearest are kept, so that the numbering of items does not matter;
+    All items tied with the k-th nearest are kept, so the numbering of items does not matter, and
     an item may have more than k neighbors. Items without a common user are never neighbors.
 
-    A sparse similarity takes 12 bytes for each pair that is kept. With k or k' given, little else
-    is in memory: similarities are computed for some rows at a time.
+    A sparse similarity takes 12 bytes for each pair that is kept. If k or k' is given, the fit
+    needs little more memory, because it computes the similarities of some rows at a time.
 
     References
     ----------

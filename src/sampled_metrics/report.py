@@ -28,9 +28,9 @@ Column = tuple[str, str]  # a metric and an estimator, by their names
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """What an evaluation found: values with intervals, for each user, for each pair.
+    """The results of an evaluation: values with intervals, values of users, tests of pairs.
 
-    `evaluate` makes one. It prints as a table, and shows as one in a notebook.
+    `evaluate` returns one. Print it, or show it in a notebook, to see a table.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ class Evaluation:
     columns : list of tuple of str
         The metric and the estimator of each value.
     users : ndarray, shape (n_users,)
-        What the users are called; 0, 1, ... if they have no names.
+        The ids of the users; 0, 1, ... if they have none.
     groups : ndarray, shape (n_users,), or None
         The group of each user.
     bounds : dict of tuple of str to Bounds
-        What a sample leaves open of a recommender's exact metric, by the names of both.
+        The bounds that a sample gives for a recommender's exact metric, by the names of both.
     draw : Draw or None
-        What was drawn, or would be.
+        The draw that was made, or would be made.
     confidence : float
-        Of all intervals and bounds.
+        Confidence of all intervals and bounds.
     """
 
     moments: dict[str, Moments]
@@ -63,13 +63,14 @@ class Evaluation:
         """Mean, standard error and interval of each value.
 
         Columns recommender, metric, estimator, value, standard_error, low, high, users. The
-        estimator is "exact" for the exact metric. Of sampled ranks there are rows "bounds", too:
+        estimator is "exact" for the exact metric. For sampled ranks, there are also rows "bounds":
         without any assumption, the exact metric of the population is between low and high.
-        The standard error covers what an evaluation of other users, with other samples and other
-        ways to break ties, would change; not the bias of an estimator. The intervals are Student's;
-        with few users they may reach beyond what the metric can be. They cover less than they
-        say where most of a metric comes from a few users: for 80 users with ranks evenly from 1 to
-        100, the 95 percent interval of NDCG covers the truth in 89 percent of all cases.
+        The standard error covers the change that other users, other samples and other ways to
+        break ties would make. It does not cover the bias of an estimator. The intervals are
+        Student's; with few users they may reach beyond the possible values of the metric. If most
+        of a metric comes from a few users, they cover the truth less often than they say: for 80
+        users with ranks evenly from 1 to 100, the 95 percent interval of NDCG covers the truth in
+        89 percent of all cases.
         """
         import pandas as pd
 
@@ -77,7 +78,7 @@ class Evaluation:
 
     @property
     def by_group(self) -> pd.DataFrame:
-        """The same for each group of users, in a first column group; bounds are left out.
+        """The same table for each group of users, with a first column group and without bounds.
 
         Raises
         ------
@@ -100,7 +101,7 @@ class Evaluation:
     def per_user(self) -> pd.DataFrame:
         """Each user's values: columns user, group (if any), recommender, metric, estimator, value.
 
-        For exact ranks and a draw, it is the value that the user's sample gives on average.
+        For exact ranks and a draw, the value is the mean over all samples of the user.
         """
         import pandas as pd
 
@@ -119,7 +120,7 @@ class Evaluation:
     ) -> pd.DataFrame:
         """Compare all pairs of recommenders by what was measured, user by user.
 
-        What a draw would give on average was not measured: see `orders`.
+        For what a draw would give on average, which was not measured, see `orders`.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class Evaluation:
         -------
         DataFrame
             Columns first, second, metric, estimator; the mean difference (first minus second), its
-            standard error, and the ends low and high of its bootstrap interval (percentiles);
+            standard error, and the ends low and high of its bootstrap interval (by percentiles);
             effect_size, the mean over the standard deviation of the differences (Cohen's d for
             pairs); the p-values p_t of the paired t test and p_randomization of the paired
             randomization test (Smucker, Allan & Carterette 2007); p_holm, which is p_t adjusted
@@ -174,14 +175,14 @@ class Evaluation:
         return pd.concat(frames, ignore_index=True)
 
     def orders(self) -> pd.DataFrame:
-        """Compare all pairs by what an evaluation by sampling would report of exact ranks.
+        """Compare all pairs by what an evaluation by sampling would report for these exact ranks.
 
         Returns
         -------
         DataFrame
             Columns first, second, metric, estimator; the fields of `Comparison`; its
-            standard_error, order_kept, and right_order: how probably one evaluation of new users
-            puts the two in the order of their exact metrics.
+            standard_error, order_kept, and right_order: the probability that one evaluation of new
+            users puts the two in the order of their exact metrics.
 
         Raises
         ------

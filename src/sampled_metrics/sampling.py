@@ -1,8 +1,8 @@
 """What sampling does: from the exact rank to the distribution of the sampled rank, and draws.
 
-An evaluation by sampling keeps the relevant item, draws `n_samples` of the other ``n_items - 1``
-and looks at the relevant item's rank among these alone, the *sampled rank*: one plus the number
-of drawn items that are ranked above it.
+An evaluation by sampling keeps the relevant item and draws `n_samples` of the other
+``n_items - 1`` items. The *sampled rank* is the rank of the relevant item among itself and the
+drawn items: one plus the number of drawn items that are ranked above it.
 
 With q relevant items it keeps them all and draws from the ``n_items - q`` others. The j-th best
 relevant item, at exact rank :math:`r_j`, has the sampled rank :math:`j + H_j`, where :math:`H_j`
@@ -54,10 +54,10 @@ MAX_HYPERGEOMETRIC = 10**9  # of NumPy's generator
 
 @dataclass(frozen=True, eq=False, init=False)
 class Draw:
-    r"""A sample of the irrelevant items, each equally likely.
+    r"""How a sampled evaluation draws irrelevant items, each with the same probability.
 
-    A draw is made anew for every instance. It holds everything that a sampled evaluation leaves
-    to choose, and has the methods of a distribution in `scipy.stats`.
+    A new sample is drawn for every instance. The methods are named as those of a distribution in
+    `scipy.stats`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Draw:
         Number of drawn items m, at least 1; without replacement at most ``n_items - 1``.
     n_items : int or array_like of int, optional
         Number of ranked items n, at least 2, including the relevant ones: one for all or one per
-        instance. Leave it out where the ranks know theirs, as `TiedRanks` do.
+        instance. Leave it out if the ranks know it, as `TiedRanks` do.
     replacement : bool
         Whether one item may be drawn twice.
 
@@ -121,8 +121,8 @@ class Draw:
         .. math:: P(S = 1 + h \mid r) = \binom{m}{h}
                   \frac{(r - 1)^{(h)}\,(n - r)^{(m - h)}}{(n - 1)^{(m)}}.
 
-        With replacement :math:`a^{(h)}` is the power :math:`a^h` and H is binomial (Krichene &
-        Rendle 2020, Section 4.3); without it is the falling factorial
+        With replacement, :math:`a^{(h)}` is the power :math:`a^h` and H is binomial (Krichene &
+        Rendle 2020, Section 4.3). Without replacement, it is the falling factorial
         :math:`a (a - 1) \cdots (a - h + 1)` and H is hypergeometric (Section 4.4).
 
         Parameters
@@ -195,8 +195,8 @@ class Draw:
         Raises
         ------
         ValueError
-            As `pmf`; if some relevant item has no rank; if several items are relevant and Z
-            depends on their ranks, as that of ``AveragePrecision(k=10, denominator="hits")``.
+            As `pmf`; if some relevant item has no rank; if several items are relevant and Z depends
+            on their ranks, as in ``AveragePrecision(k=10, denominator="hits")``.
 
         Examples
         --------
@@ -227,20 +227,20 @@ class Draw:
     def rvs(
         self, ranks: Ranks | TiedRanks | ArrayLike, *, repeats: int | None = None, rng: RNG = None
     ) -> Ranks | list[Ranks] | IntArray:
-        r"""Draw sampled ranks, without drawing items.
+        r"""Draw random sampled ranks, without drawing items.
 
-        The rank among the sample is one plus a binomial (with replacement) or hypergeometric
-        (without) count of the drawn items above, so that count is drawn directly.
+        The sampled rank is one plus the number of drawn items above the relevant one. This number
+        is binomial with replacement and hypergeometric without it, so it is drawn directly.
 
-        With several relevant items, the counts between one of them and the next follow a
-        multinomial or multivariate hypergeometric distribution together. They are drawn one after
-        the other, each from the irrelevant items and the draws that those before it have left.
+        With several relevant items, the numbers of drawn items between one of them and the next
+        have a multinomial or a multivariate hypergeometric distribution. They are drawn one after
+        the other, each from the items and the draws that are then left.
 
         Parameters
         ----------
         ranks : Ranks, TiedRanks or array_like of int
-            As in `expect`. Ties are broken at random, anew in each repeat.
-            Without replacement `n_items` is at most 10**9, the limit of NumPy's hypergeometric.
+            As in `expect`. Ties are broken at random, again in each repeat.
+            Without replacement, `n_items` is at most 10**9, the limit of NumPy's hypergeometric.
         repeats : int, optional
             How many times to draw for every rank.
         rng : None, int, SeedSequence or Generator
@@ -300,7 +300,7 @@ class Draw:
         Raises
         ------
         ValueError
-            If neither knows them, both do and disagree, or they are too small for this draw.
+            If neither knows the numbers, both do and disagree, or they are too small for this draw.
         """
         if not isinstance(ranks, Ranks | TiedRanks):
             return self._plain(ranks)[1]
@@ -321,14 +321,14 @@ class Draw:
         return n
 
     def expect_values(self, ranks: TiedRanks | ArrayLike, values: FloatArray) -> FloatArray:
-        """Compute the expectation of a table that is looked up at the sampled rank.
+        """Compute the expectation of a table's entry at the sampled rank.
 
         Parameters
         ----------
         ranks : TiedRanks or array_like of int
             Exact ranks, one relevant item per entry.
         values : ndarray of float64, shape (n_samples + 1,) or (n_samples + 1, n_tables)
-            What is looked up for the sampled ranks 1, ..., ``n_samples + 1``.
+            The entries for the sampled ranks 1, ..., ``n_samples + 1``.
 
         Returns
         -------

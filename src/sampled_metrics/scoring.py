@@ -25,7 +25,7 @@ FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size
 
 
 class Recommender(Protocol):
-    """What ranking needs of a model: one row of scores per user."""
+    """What `exact_ranks` needs from a model: the scores of all items for given users."""
 
     def scores(self, users: IntArray, /) -> Any:
         """Return the scores of all items, an array of shape (len(users), n_items)."""
@@ -43,36 +43,36 @@ def exact_ranks(
 ) -> TiedRanks:
     """Rank each held-out item among all items except the user's training items.
 
-    Counts the candidates that score above the held-out item, and those that tie with it, block of
-    users by block: nothing is sorted, and only one block's scores are in memory. A tensor is
-    counted on its own device, from which only counts come back.
+    It counts the candidates that score above the held-out item, and those that tie with it. It
+    works on one block of users after the other, sorts nothing, and has the scores of only one
+    block in memory. A tensor is counted on its own device, and only the counts leave the device.
 
     Parameters
     ----------
     model : Recommender, function, or matrix of shape (n_users, n_items)
-        What scores the items for users. An object with a method ``scores(users)``, or a function
-        of users, is given an array of int64 of some users' numbers, and returns their rows of
-        scores, shape (len(users), n_items). It may write every block over the last one: each block
-        is counted before the next one is asked for. A matrix holds all rows at once.
+        What gives the scores. An object with a method ``scores(users)``, or a function of users,
+        gets an int64 array with the numbers of some users, and returns their rows of scores, shape
+        (len(users), n_items). It may use the same memory for every block, because each block is
+        counted before the next one is requested. A matrix holds the rows of all users.
 
         Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
         of any other library that follows the array API standard; or a sparse matrix of SciPy, in
-        which what is not stored is a score of 0. The rows and columns of a pandas.DataFrame are
-        found by their labels, the split's names of users and items.
+        which an entry that is not stored is a score of 0. The rows and columns of a
+        pandas.DataFrame are found by their labels, the split's names of users and items.
     split : Split
         The training events, and the held-out item of each instance.
     exclude : table, path, dict or sparse matrix, optional
-        Pairs of a user and an item that are no candidates either, such as validation events: a
-        table of the columns user and item, or the path of one (.parquet or .csv), or a dict from
-        user to items, in the split's names if it has names and else by number; or a sparse matrix
-        of shape (n_users, n_items) that is not 0 at these pairs.
+        Further pairs of a user and an item that are not candidates, such as validation events: a
+        table with the columns user and item, the path of one (.parquet or .csv), or a dict from
+        user to items. They use the split's names if it has names, otherwise numbers. A sparse
+        matrix of shape (n_users, n_items) is not 0 at these pairs.
     candidates : table, path, dict or sparse matrix, optional
-        Pairs as in `exclude`, which are the only ones that may be candidates. The held-out items
-        must be among them; training items and what `exclude` holds are taken out of them. By
-        default all items may be candidates.
+        The only pairs that may be candidates, given as in `exclude`. They must include the
+        held-out items; training items, and pairs in `exclude`, are taken out of them. By default
+        all items may be candidates.
     block_size : int, optional
-        Number of instances scored at once; by default 256, more for few items, and fewer where
-        256 instances have more than 134 million scores.
+        Number of instances scored at once. By default it is 256, more if there are few items, and
+        fewer if 256 instances have more than 134 million scores.
     progress : bool
         Whether a run of more than two seconds shows a progress bar.
 
@@ -80,8 +80,8 @@ def exact_ranks(
     -------
     TiedRanks, one entry per held-out item
         Its ``users`` are the split's, by name if they have names, and its ``n_items`` counts the
-        candidates. Each item is ranked among all candidates, the user's other held-out items
-        included.
+        candidates. Each item is ranked among all candidates, including the user's other held-out
+        items.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def exact_ranks(
 
     Notes
     -----
-    A pair that is there twice in `exclude` or `candidates` counts once.
+    A pair that occurs twice in `exclude` or `candidates` counts once.
 
     Examples
     --------

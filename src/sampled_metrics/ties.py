@@ -34,9 +34,9 @@ TieRule = Literal["optimistic", "pessimistic", "random"]
 class TiedRanks:
     """Ranks of relevant items among all candidates, before ties are broken.
 
-    Candidates with exactly the score of the relevant item can be above or below it: it can
-    have any of the ranks ``best``, ..., ``best + n_tied``. Metrics and expectations of it are
-    averages over all ways to break the ties, each equally likely.
+    If other candidates have exactly the score of a relevant item, each may come above or below it:
+    the item can have any of the ranks ``best``, ..., ``best + n_tied``. Metrics and expectations of
+    a TiedRanks are averages over all ways to break the ties, which are all equally likely.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TiedRanks:
     n_items : int or array_like of int, shape (n_entries,)
         Number of candidates, including the relevant item.
     users : array_like of int or str, shape (n_entries,), optional
-        The user of each entry: entries with the same user are one instance with several relevant
+        The user of each entry. Entries with the same user are one instance with several relevant
         items. By default every entry is an instance of its own.
     gains : array_like of float, shape (n_entries,), optional
         How relevant each item is, above 0; by default all are equally relevant. Only `to_ranks`
@@ -141,8 +141,8 @@ class TiedRanks:
     def __getitem__(self, index: Any) -> TiedRanks:
         """Return some of the entries: a slice, a mask, or their positions.
 
-        Positions may be repeated, as a bootstrap does; then the result has no `users`, unless
-        some of them have several entries: entries of one user stay one instance.
+        Positions may be repeated, as in a bootstrap. The result then has no `users`, unless
+        some users have several entries: entries of one user stay one instance.
         """
         x = np.atleast_1d(np.arange(len(self))[index])
         users, gains = (None if each is None else each[x] for each in (self.users, self.gains))
@@ -153,8 +153,8 @@ class TiedRanks:
     def break_ties(self, rule: TieRule, *, rng: RNG = None) -> IntArray:
         """Choose one of the possible ranks of each entry.
 
-        Entries of one user with the same score share their possible ranks, and get different
-        ones: the best of them, the worst, or some drawn without replacement.
+        Entries of one user with the same score share their possible ranks, but each gets a
+        different one: together they get the best ones, the worst ones, or some drawn at random.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class TiedRanks:
         -------
         Ranks
             One instance per user, in the order in which `users` first names them; without
-            these, one per entry.
+            `users`, one per entry.
 
         Examples
         --------

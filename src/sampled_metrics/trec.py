@@ -38,7 +38,7 @@ def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
     OSError
         If the file cannot be opened.
     ValueError
-        If a line has other columns, a score is no finite number, or a document is there twice for
+        If a line has other columns, a score is not a finite number, or a document occurs twice for
         a topic. The error names the line.
 
     See Also
@@ -47,15 +47,15 @@ def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Notes
     -----
-    As trec_eval does, this ignores the ranks in the file: documents come by descending score, in
-    single precision, and those with the same score by descending name.
-    ``ranks_from_recommendations(read_run(run), read_qrels(qrels))`` then ranks as trec_eval does.
-    To average over ties instead, give such a table to `ranks_from_scores`.
+    Like trec_eval, this function ignores the ranks in the file. It orders documents by descending
+    score, in single precision, and documents with the same score by descending name. So
+    ``ranks_from_recommendations(read_run(run), read_qrels(qrels))`` ranks as trec_eval does. To
+    average over ties instead, give such a table to `ranks_from_scores`.
 
-    trec_eval leaves out topics that only one of the files has. Here those of the run alone have
-    no relevant items, so that metrics are NaN for them and means leave them out. Topics of the
-    qrels alone are refused until you say what they are: with ``absent="missed"`` they count, as
-    with trec_eval's option -c; or take them out of the qrels.
+    trec_eval leaves out topics that only one of the two files has. Here, topics that only the run
+    has get no relevant items, so metrics are NaN for them, and means leave them out. Topics that
+    only the qrels have are refused. To count them, as trec_eval's option -c does, give
+    ``absent="missed"``; to leave them out, take them out of the qrels.
 
     Examples
     --------
@@ -92,14 +92,14 @@ def read_qrels(path: str | os.PathLike[str]) -> pd.DataFrame:
     -------
     DataFrame
         Columns user (the topic) and item (the document), both strings, and relevance. A negative
-        relevance (not judged, or spam) is 0, as it counts for trec_eval.
+        relevance (not judged, or spam) becomes 0, as in trec_eval.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     ValueError
-        If a line has other columns, a relevance is no whole number, or a document is there twice
+        If a line has other columns, a relevance is not a whole number, or a document occurs twice
         for a topic. The error names the line.
 
     See Also

@@ -29,13 +29,13 @@ MISWRITTEN = re.compile(r"([+-]?[0-9]*)(?:[.,]([0-9]+))?( ?%)?[^0-9]*")
 class Answer:
     """The answer of an exercise, known only by its digests: call it to check another answer.
 
-    Whole numbers, truth values, names and missing values must agree exactly, other numbers to
-    one unit in the third significant digit; below 1e-12 they count as 0.
+    Whole numbers, truth values, names and missing values must agree exactly. Other numbers must
+    agree to one unit in the third significant digit; numbers below 1e-12 count as 0.
     Where the answer is True or False, 1 counts as True and 0 as False.
     A text that reads as a number is this number: ".5", "1/2", "50 %", "1,234".
-    Arrays, tables, lists and dicts are checked entry by entry, as far as they are filled.
-    If a dict, Series or frame has the labels of the answer, they tell which entry is which;
-    otherwise the order does.
+    Arrays, tables, lists and dicts are checked entry by entry; entries that are not filled in are
+    reported as missing. If a dict, Series or frame has the labels of the answer, entries are found
+    by them, otherwise by their order.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Answer:
         One digest per entry of the right answer, separated by blanks, as `Answer.digests` makes
         them.
     *labels : str
-        What the entries are, separated by commas. If the answer is a table, the labels of its
+        The names of the entries, separated by commas. If the answer is a table, the labels of its
         rows come first, and then those of its columns.
     percent : bool, default False
         Whether the exercise asks for percent: "50 %" then counts as 50, else as 0.5.

@@ -1,4 +1,4 @@
-"""The kinds of figure that come back in every chapter, drawn the same way each time."""
+"""The kinds of figure that most chapters use, always drawn the same way."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def slope_chart(
 ) -> Axes:
     """Draw the order of recommenders in each column; lines that cross are pairs that change places.
 
-    Heights are places, not values, so that columns of another scale can be compared and no two
-    labels lie on each other. Equal values share the mean of their places' height.
+    Heights are places, not values, so that columns with different scales can be compared and no two
+    labels overlap. Equal values are drawn at the mean height of their places.
 
     Parameters
     ----------
     columns : mapping of str to Series or dict
         For each way to measure, the value of each recommender. Larger is better.
     ax : Axes, optional
-        Where to draw; by default a figure of its own.
+        The axes to draw on; by default those of a new figure.
     fmt : str, default "{:.1f}"
         How values are written.
     colors : mapping of str to str, default `COLORS`
@@ -97,15 +97,15 @@ def intervals(
     fmt: str = "{:.1f}",
     colors: Mapping[str, str] = COLORS,
 ) -> Axes:
-    """Draw a line of intervals, one for each row: a dot for the value, a whisker from low to high.
+    """Draw the interval of each row: a dot for the value, and a whisker from low to high.
 
     Parameters
     ----------
     table : DataFrame
-        Columns "value", "low" and "high", in the order from top to bottom; a column "exact", if
-        there is one, is marked by a diamond.
+        Columns "value", "low" and "high", with the rows in the order from top to bottom. If there
+        is a column "exact", diamonds mark its values.
     ax : Axes, optional
-        Where to draw; by default a figure of its own.
+        The axes to draw on; by default those of a new figure.
     fmt : str, default "{:.1f}"
         How values are written.
     colors : mapping of str to str, default `COLORS`
@@ -146,12 +146,12 @@ def intervals(
 def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
     """Write each line's label at its right end, in its color, in place of a legend.
 
-    Call it last: labels that would lie on each other are moved apart on the axes as they are.
+    Call it last, when the limits of the axes are final: it moves apart labels that would overlap.
 
     Parameters
     ----------
     ax : Axes
-        Its lines with a label are labeled.
+        The axes with the lines. Lines without a label get none.
     gap : float, default 1.15
         The least distance of two labels, in heights of a letter.
 
