@@ -59,7 +59,8 @@ def add_lists(app, doctree, docname):
             links.append(f'<a href="{address}" {attributes(name, answer)}>Exercise {number}</a>')
         if links:
             title = escape(app.env.titles[page].astext())
-            lines.append(f"<li>{title}: {', '.join(links)}</li>")
+            colon = "" if title.endswith("?") else ":"
+            lines.append(f"<li>{title}{colon} {', '.join(links)}</li>")
     (place,) = (s for s in doctree.findall(nodes.section) if "time" in s["ids"])
     quiz = docname.rpartition("/")[2].replace("part-", "quiz-")
     text = f'<div class="exercise-list" data-quiz="{quiz}"><ul>{"".join(lines)}</ul></div>\n'
