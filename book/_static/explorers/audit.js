@@ -104,7 +104,7 @@ E.add("audit", {
   controls: (all) => `<div class="wide"><label>published number <select name="id">${
     options(all)}</select></label></div>`
     + E.number("c", "cutoff c to ask about", 10, 1, 1e8, 161),
-  tables: ["What exact metrics can be: chance aside, and with chance"],
+  tables: ["What exact metrics can be: without chance, and with it"],
   presets: [["Movies", { id: USUAL, c: 10 }], ["Movies, top 2,648", { id: USUAL, c: 2648 }],
     ["Images", { id: "coco-vsrn-10", c: 10 }], ["Words", { id: "ultra-wn-v4", c: 10 }],
     ["All of Wikidata", { id: "wikikg90m-first", c: 10 }],

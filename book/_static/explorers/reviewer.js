@@ -74,7 +74,7 @@ E.add("reviewer", {
     + E.select("metric", "metric", Object.keys(CLASSES))
     + E.number("k", "its cutoff k", 10, 1, 1000) + E.number("users", "users", 6040, 1, 1e9)
     + E.sampling(100, 3706, 1e6) + E.twice,
-  tables: ["What this number leaves open: chance aside, and with chance"],
+  tables: ["What this number leaves open: without chance, and with it"],
   presets: [
     ["99 negatives, k = 10 (He et al. 2017)",
       { metric: "HR@k", k: 10, n: 3706, m: 99, users: 6040 }],
