@@ -51,7 +51,7 @@ class CorrectedMetric:
     metric : Metric
         The metric that is estimated.
     draw : Draw
-        The draw that it was fitted for.
+        The draw that the table was fitted for.
     estimator : Estimator
         The estimator that was fitted.
     """
@@ -230,8 +230,8 @@ class CorrectedMetric:
             Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
             For a `TiedRanks`, the expectation is also over the ways to break ties.
         draw : Draw, optional
-            The draw that is really made, if it is not the one that was fitted for. It must have
-            the same number of samples.
+            The draw that is really made, if it is not the one that the table was fitted for. It
+            must have the same number of samples.
 
         Returns
         -------
