@@ -256,6 +256,27 @@ def test_page_fits_the_screen(tab, width, scheme):
     assert tab.evaluate(OUT_OF_REACH) == []
 
 
+# Notes in the margin that something lies over, once they are scrolled to and the contents folded.
+COVERED_NOTES = """async () => {
+    const covered = [];
+    for (const note of document.querySelectorAll("aside.margin")) {
+        note.scrollIntoView({block: "center", behavior: "instant"});
+        await new Promise(resolve => setTimeout(resolve, 700));
+        const {left, top, width, height} = note.getBoundingClientRect();
+        const there = document.elementFromPoint(left + width / 2, top + height / 2);
+        if (!note.contains(there)) covered.push(note.textContent);
+    }
+    return covered;
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 1100, 1280])
+def test_notes_can_be_read(tab, width):
+    """Beside the text where there is a margin, in the text where there is none."""
+    look(tab, width, "light")
+    assert tab.evaluate(COVERED_NOTES) == []
+
+
 def test_images_are_vector_graphics_with_a_text(tab):
     facts = "all => all.map(e => [e.getAttribute('src'), e.alt, e.complete && e.naturalWidth > 0])"
     for source, text, loaded in tab.locator("article img").evaluate_all(facts):
