@@ -170,10 +170,10 @@ class Seconds(dict[str, float]):
 def chosen_tests(module: str, line: int, lines: Lines, seconds: Seconds) -> list[str]:
     """Return the tests to run for a change of this line, the most promising first.
 
-    A line within a statement is reached where the statement is. A module's constants are computed
-    when it is imported, before any test: there, any test may be the one.
+    A line within a statement is reached where the statement is. A module's constants and defaults
+    are computed when it is imported, before any test: there, any test may be the one.
     """
-    before = (at for at in range(line, max(line - 12, 0), -1) if lines.get(at))
+    before = (at for at in range(line, max(line - 12, 0), -1) if at in lines)
     tests = lines.get(next(before, 0)) or sorted({test for some in lines.values() for test in some})
     own = (f"test_{module}.py", f"/{module}.py")
     tests = sorted(tests, key=lambda test: (not any(x in test for x in own), seconds[test]))

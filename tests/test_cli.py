@@ -100,9 +100,8 @@ def test_compare(folder, capsys):
     found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--seed", "3")
     expected = evaluate(RANKS, [NDCG(k=10)]).comparisons(rng=3)
     pd.testing.assert_frame_equal(found, expected)
-    code, out, _ = run("compare", "ranks.csv", "--metrics", "ndcg@10", "--format", "latex")
-    assert code == 0
-    assert "\n" + r"A & B & NDCG@10 & exact & " in out
+    assert main(["compare", "ranks.csv", "--metrics", "ndcg@10", "--format", "latex"]) == 0
+    assert "\n" + r"A & B & NDCG@10 & exact & " in capsys.readouterr().out
     found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--samples", "40")
     pd.testing.assert_frame_equal(found, evaluate(RANKS, [NDCG(k=10)], Draw(40)).orders())
 
