@@ -6,7 +6,7 @@ SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines
-.PHONY: screenshots measures
+.PHONY: test-site-pages test-site-parts screenshots measures
 .PHONY: lint format dev
 .PHONY: ranks more-ranks elsewhere-ranks explorers-data published-ranks popular-draws dialects check-dialects mutants clean
 
@@ -17,8 +17,14 @@ book: .venv/ready
 test: $(VENV)/ready
 	$(BIN)/pytest
 
-test-site: book
-	$(BIN)/pytest tests/site
+# Two halves that take about as long: `make --jobs=2 test-site` runs them side by side.
+test-site: test-site-pages test-site-parts
+
+test-site-pages: book
+	$(BIN)/pytest tests/site/test_site.py
+
+test-site-parts: book
+	$(BIN)/pytest tests/site --ignore tests/site/test_site.py
 
 test-notebooks: book
 	$(BIN)/pytest tests/notebooks
