@@ -481,13 +481,13 @@ def search(browser, site, words):
 @pytest.mark.parametrize(
     ("words", "title", "excerpt"),
     [
-        ("NDCG", "Notation and glossary", "Gains divided by"),
+        ("NDCG", "Notation and glossary", "sum of gains"),
         ("MAP", "Notation and glossary", "average precision"),
         ("HR", "Notation and glossary", "Recall at"),
         ("hit rate", "Notation and glossary", "Recall at"),
         ("leave one out", "Notation and glossary", "holds out one event"),
         ("leave-one-out", "Notation and glossary", "holds out one event"),
-        ("negatives", "Notation and glossary", "as if they were irrelevant"),
+        ("negatives", "Notation and glossary", "treats them as irrelevant"),
     ],
 )
 def test_search_finds_what_people_look_for(words, title, excerpt, browser, site):
