@@ -55,7 +55,7 @@ class PlainMarkdown:
             return f"*(See `{title}`.)*\n"
         if kind == "explorer":
             return f"*(On the site there is an explorer here: {options['title']})*\n"
-        if kind == "margin":
+        if kind == "container":  # a note in the margin
             return "".join(f"> {line}\n" for line in body.splitlines())
         if kind == "grid":
             return f"{body}\n"

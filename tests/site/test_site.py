@@ -259,7 +259,7 @@ def test_page_fits_the_screen(tab, width, scheme):
 # Notes in the margin that something lies over, once they are scrolled to and the contents folded.
 COVERED_NOTES = """async () => {
     const covered = [];
-    for (const note of document.querySelectorAll("aside.margin")) {
+    for (const note of document.querySelectorAll("div.margin")) {
         note.scrollIntoView({block: "center", behavior: "instant"});
         await new Promise(resolve => setTimeout(resolve, 700));
         const {left, top, width, height} = note.getBoundingClientRect();
