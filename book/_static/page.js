@@ -19,6 +19,8 @@
     const {top, bottom} = element.getBoundingClientRect();
     return bottom > -innerHeight && top < 2 * innerHeight;
   };
+  // Where its file is missing, nothing waits for MathJax.
+  addEventListener("error", ({target}) => /mathjax/.test(target.src) && fonts.then(show), true);
   if (window.MathJax) {
     MathJax.startup = {
       pageReady: async () => {
