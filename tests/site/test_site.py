@@ -211,6 +211,13 @@ def test_formulas_are_typeset(tab):
     assert tab.locator(broken).evaluate_all(in_formula) == []
 
 
+@every_page
+def test_no_line_begins_with_what_ends_a_formula(page, html):
+    formulas = soup(html / f"{page}.html").select("article span.math")
+    touched = [f for f in formulas if re.match(r"[^\s<]", str(f.next_sibling or " "))]
+    assert [f.text for f in touched if "with-formula" not in f.parent.get("class", ())] == []
+
+
 def look(tab, width, scheme):
     """Show the page in a window of another width, on a light or dark system."""
     tab.set_viewport_size({"width": width, "height": 900})
