@@ -3,8 +3,10 @@
 "use strict";
 const { tabulate } = sampledMetrics, E = explorers, { fixed, whole } = E;
 
-const MARKS = ['<circle r="5"/>', '<path d="M-4.5-4.5h9v9h-9z"/>', '<path d="M0-6l6 10h-12z"/>',
-  '<circle r="3"/>']; // the last for what surrounds the others
+// Circle, square, triangle, and a small circle for what surrounds the others.
+const circle = (r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+const MARKS = [circle(5), "m-4.5-4.5h9v9h-9z", "m0-6l6 10h-12z", circle(3)];
+const markAt = (style, x = 0, y = 0) => `M${x} ${y}${MARKS[style]}`;
 const WORD = 7, LINE = 16; // the width of a letter, and the height of a line of text
 const ticksOf = ({ min, max, log, ticks }) => {
   if (ticks) return ticks;
@@ -94,16 +96,16 @@ function layOut(spec, width, height) {
   const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
   const path = (points) => `M${points.map(([a, b]) => `${X(a)} ${Y(b)}`).join("L")}`;
   const to = (a, b) => `style="transform:translate(${a}px,${b}px)"`;
-  const spots = marks.concat(lines.flatMap(({ style, points }) => points
+  const spots = ({ style, points }) => points
     .filter((_, i) => points.length < 3 || i % 20 === 4 * style)
-    .map(([a, b]) => ({ style, x: a, y: b }))));
+    .map(([a, b]) => markAt(style, X(a), Y(b))).join("");
   const names = atEnds ? nameEnds(lines, X, Y, bottom) : nameLines(lines, X, Y, box);
   let used = left; // by the names of the marks, above the drawing
   const keys = key.map((name, style) => {
     const start = used;
     used += 34 + WORD * name.length;
-    return `<g class="s${style}" ${to(start + 6, 12)}>${MARKS[style]}<text class="start" x="10"
-      y="4">${name}</text></g>`;
+    return `<g class="s${style}" ${to(start + 6, 12)}><path d="${markAt(style)}"/><text
+      class="start" x="10" y="4">${name}</text></g>`;
   });
   const groups = [
     bands.map(([low, high], i) => `<path class="band b${i % 2}" d="M${left} ${Y(high)}H${right}V${
@@ -117,8 +119,9 @@ function layOut(spec, width, height) {
     area ? [`<path class="area" d="${path(area)}Z"/>`] : [],
     at === undefined ? [] : [`<path class="at" d="M${X(at)} ${top}V${bottom}"/>`],
     lines.map(({ style, points }) => `<path class="line s${style}" d="${path(points)}"/>`),
-    spots.map(({ style, x: a, y: b, shift = 0, field }) => `<g class="s${style}${
-      field ? " handle" : ""}" ${to(X(a), Y(b) + shift)}>${MARKS[style]}</g>`),
+    lines.map((line) => `<path class="spots s${line.style}" d="${spots(line)}"/>`),
+    marks.map(({ style, x: a, y: b, shift = 0, field }) => `<g class="s${style}${
+      field ? " handle" : ""}" ${to(X(a), Y(b) + shift)}><path d="${markAt(style)}"/></g>`),
     names.map(({ style, name, x: a, y: b, start }) => `<text class="name s${style}${
       start ? " start" : ""}" ${to(a, b)}>${name}</text>`),
     keys,
@@ -127,22 +130,26 @@ function layOut(spec, width, height) {
   return { svg: groups.map((g) => `<g>${g.join("")}</g>`).join(""), X, Y, ...box };
 }
 
-// What a reader can point at: the values of x that have lines, or else the marks, one by one.
+// What a reader can point at: the values of x that have lines, or else the marks, one by one. What
+// is read out there is worked out when somebody points.
 const stopsOf = ({ x, y, lines = [], marks = [] }) => {
   const dot = (style, a, b, text) => ({ style, x: a, y: b, text });
   if (!lines.length) {
-    return marks.map(({ style, x: a, y: b, shift, name = "" }) => ({
-      x: a, shift, head: name, dots: [dot(style, a, b, say(x, a, x.log ? whole : fixed))],
+    return marks.map(({ style, x: a, y: b, shift = 0, name = "" }) => ({
+      x: a, y: b, shift,
+      read: () => ({ head: name, dots: [dot(style, a, b, say(x, a, x.log ? whole : fixed))] }),
     }));
   }
   const nearest = (points, a) =>
     points.reduce((p, q) => (Math.abs(q[0] - a) < Math.abs(p[0] - a) ? q : p));
   return E.unique(lines.flatMap(({ points }) => points.map(([a]) => a))).map((a) => ({
-    x: a,
-    head: (x.name ? `${x.name} = ` : "") + say(x, a, x.log ? whole : (v) => +v.toPrecision(3)),
-    dots: lines.map(({ style, name = "", points }) => {
-      const [, b] = nearest(points, a);
-      return dot(style, a, b, `${name} ${say(y, b, fixed)}`);
+    x: a, shift: 0,
+    read: () => ({
+      head: (x.name ? `${x.name} = ` : "") + say(x, a, x.log ? whole : (v) => +v.toPrecision(3)),
+      dots: lines.map(({ style, name = "", points }) => {
+        const [, b] = nearest(points, a);
+        return dot(style, a, b, `${name} ${say(y, b, fixed)}`);
+      }),
     }),
   }));
 };
@@ -154,10 +161,10 @@ function drawing(panel, form) {
 
   const cross = () => {
     const stop = stops[at], { X, Y, top, bottom } = place;
-    const { head, shift = 0, dots = [] } = stop ?? {};
+    const { head, dots = [] } = stop?.read() ?? {};
     svg.lastElementChild.innerHTML = stop ? `<path class="cross"
       d="M${X(stop.x)} ${top}V${bottom}"/>${dots.map(({ style, x, y }) =>
-      `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + shift}" r="4"/>`).join("")}` : "";
+      `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + stop.shift}" r="4"/>`).join("")}` : "";
     const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
     readout.innerHTML = stop ? `${head && `${head}: `}${words}`
       : "To read values, point at the drawing or tap it, or press arrow keys here.";
@@ -197,7 +204,7 @@ function drawing(panel, form) {
   };
   const point = (px, py) => {
     const { X, Y } = place, line = spec.lines?.length;
-    const far = ({ x, dots: [{ y }], shift = 0 }) =>
+    const far = ({ x, y, shift }) =>
       (line ? Math.abs(X(x) - px) : Math.hypot(X(x) - px, Y(y) + shift - py));
     at = stops.reduce((best, stop, i) => (best < 0 || far(stop) < far(stops[best]) ? i : best), -1);
     cross();

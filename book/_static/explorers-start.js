@@ -90,7 +90,9 @@ function start(figure) {
   const error = document.createElement("p");
   error.id = `${figure.id}-error`;
   error.setAttribute("role", "alert");
-  let values;
+  // Read when the size has changed, and not at each step, where it costs a layout.
+  const widthsNow = () => boxes.map(({ clientWidth }) => clientWidth);
+  let values, widths = widthsNow();
 
   // Read all controls by name, and move the sliders to the numbers.
   const read = () => {
@@ -116,7 +118,7 @@ function start(figure) {
     body.classList.toggle("refused", wrong);
     for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
   };
-  const show = ({ verdict = "", sentence, plots, tables: rows }, widths) => {
+  const show = ({ verdict = "", sentence, plots, tables: rows }) => {
     dim(false);
     error.remove();
     $(".verdict").textContent = verdict;
@@ -142,13 +144,12 @@ function start(figure) {
     if (!chosen || !fits(chosen)) presets.selectedIndex = kind.presets.findIndex(fits) + 1;
   };
   const refresh = () => {
-    const widths = boxes.map(({ clientWidth }) => clientWidth); // before anything is written
     const wrong = form.querySelector("[aria-invalid]");
     for (const name of ["aria-invalid", "aria-describedby"]) wrong?.removeAttribute(name);
     try {
       values = read();
       if (presets) nameExample();
-      show(kind.show(values, data), widths);
+      show(kind.show(values, data));
     } catch (problem) {
       const field = elements[problem.field];
       if (!field) throw problem;
@@ -157,7 +158,7 @@ function start(figure) {
     }
   };
 
-  let frame, keeping, width = figure.clientWidth;
+  let frame, keeping;
   const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(refresh); };
   const change = () => history.replaceState(history.state, "", addressOf(figure, fields));
   const keep = () => { // browsers allow a few changes of the address in a second
@@ -187,7 +188,9 @@ function start(figure) {
   for (const [name, text] of linked) if (elements[name]?.name) setTo(elements[name], text);
   if (changed(fields).length) refresh();
   new ResizeObserver(() => {
-    if (width !== (width = figure.clientWidth)) soon();
+    const before = widths;
+    widths = widthsNow();
+    if (widths.some((width, i) => width !== before[i])) soon();
   }).observe(figure);
 }
 

@@ -262,7 +262,7 @@ const explain = (metric, n, m, replacement) => {
   const values = sampledValues(metric, m), least = minimum(values), largest = maximum(values);
   const offs = [values.map((v) => v - least), values.map((v) => largest - v)];
   const at = remember((rank) => { // how far its expected sampled metric is from both ends
-    const among = distribution(rank, n, m, replacement);
+    const among = distribution(rank, n, m, replacement, 1e-30);
     return offs.map((off) => average(off, among));
   });
   const inside = (v) => Math.min(Math.max(v, least), largest);
