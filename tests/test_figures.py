@@ -169,3 +169,21 @@ def test_pandas_own_format_of_floats_is_kept():
     with pd.option_context("display.float_format", "{:.1f}".format):
         assert cells(table(pd.Series([0.25], name="x"))) == [["&nbsp;", "x"], ["0", "0.2"]]
         assert cells(table(pd.Series([0.25])))[1] == ["0", "0.2"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "labels"),
+    [
+        ((1, 20_000), ["1", "10", "100", "1,000", "10,000"]),
+        ((0.01, 1), ["0.01", "0.1", "1"]),
+        ((60, 500), ["60", "100", "200", "300", "400"]),
+        ((1, 1e8), [rf"$\mathdefault{{10^{{{i}}}}}$" for i in (0, 2, 4, 6, 8)]),
+    ],
+)
+def test_a_logarithmic_axis_writes_numbers_as_the_text_does(limits, labels):
+    figure, ax = plt.subplots()
+    ax.set(xscale="log", xlim=limits)
+    both_widths(figure)
+    ticks = [*ax.xaxis.get_major_ticks(), *ax.xaxis.get_minor_ticks()]
+    at = {t.get_loc(): t.label1.get_text() for t in ticks if limits[0] <= t.get_loc() <= limits[1]}
+    assert [at[place] for place in sorted(at) if at[place]] == labels

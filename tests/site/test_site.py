@@ -263,25 +263,34 @@ def test_page_fits_the_screen(tab, width, scheme):
     assert tab.evaluate(OUT_OF_REACH) == []
 
 
-# Notes in the margin that something lies over, once they are scrolled to and the contents folded.
-COVERED_NOTES = """async () => {
-    const covered = [];
+# Notes that are not where they belong, or that something lies over, once they are scrolled to and
+# the contents folded.
+MISPLACED_NOTES = """async beside => {
+    const wrong = [];
     for (const note of document.querySelectorAll("div.margin")) {
         note.scrollIntoView({block: "center", behavior: "instant"});
         await new Promise(resolve => setTimeout(resolve, 700));
-        const {left, top, width, height} = note.getBoundingClientRect();
-        const there = document.elementFromPoint(left + width / 2, top + height / 2);
-        if (!note.contains(there)) covered.push(note.textContent);
+        const {left, right, top, bottom} = note.getBoundingClientRect();
+        const text = note.previousElementSibling.getBoundingClientRect();
+        const placed = beside ? left > text.right && Math.abs(top - text.top) < 3
+                              : top >= text.bottom && left < text.right;
+        const clear = [top + 2, (top + bottom) / 2, bottom - 2].every(y =>
+            note.contains(document.elementFromPoint((left + right) / 2, y)));
+        if (!placed || !clear) wrong.push(note.textContent);
     }
-    return covered;
+    return wrong;
 }"""
 
 
-@pytest.mark.parametrize("width", [390, 1100, 1280])
-def test_notes_can_be_read(tab, width):
-    """Beside the text where there is a margin, in the text where there is none."""
-    look(tab, width, "light")
-    assert tab.evaluate(COVERED_NOTES) == []
+@pytest.mark.parametrize(("width", "beside"), [(390, False), (1100, False), (1280, True)])
+def test_notes_can_be_read(tab, width, beside):
+    """Beside their paragraph where there is a margin, below it where there is none."""
+    source = (ROOT / "book" / f"{tab.page_name}.md").read_text(encoding="utf-8")
+    written = source.count(":::{container} margin")
+    assert tab.locator("div.margin").count() == written
+    if written:
+        look(tab, width, "light")
+        assert tab.evaluate(MISPLACED_NOTES, beside) == []
 
 
 def test_images_are_vector_graphics_with_a_text(tab):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec, SubplotSpec
+from matplotlib.ticker import LogFormatterSciNotation
 
 from sampled_metrics.book.tables import table
 
@@ -49,7 +50,8 @@ def both_widths(figure: Figure) -> str:
     """Draw the figure as it is, and again for a phone, in one SVG file.
 
     The second drawing is as wide as the text on a phone, with its panels below one another. It
-    travels as the file's metadata; the site's build makes a file of its own of it.
+    travels as the file's metadata; the site's build makes a file of its own of it. In both, a
+    logarithmic axis says 1,000 and 0.01, unless its numbers are very large or very small.
 
     Examples
     --------
@@ -60,6 +62,11 @@ def both_widths(figure: Figure) -> str:
     >>> len({ax.get_subplotspec().rowspan.start for ax in figure.axes})  # as it was
     1
     """
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if type(axis.get_major_formatter()) is LogFormatterSciNotation:
+                axis.set_major_formatter(_Numbers())
+                axis.set_minor_formatter(_Numbers())
     wide = _svg(figure)
     size, placed = figure.get_size_inches().copy(), {}
     if size[0] > PHONE:
@@ -73,6 +80,16 @@ def both_widths(figure: Figure) -> str:
         ax.set_ylabel(ylabel)
     figure.set_size_inches(*size)
     return wide
+
+
+class _Numbers(LogFormatterSciNotation):
+    """Of Matplotlib's labels at a logarithmic axis, write numbers as the text does."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        label = super().__call__(x, pos)
+        assert self.axis is not None, "an axis calls its formatter"
+        low, high = self.axis.get_view_interval()
+        return f"{x:,.10g}" if label and 1e-4 <= low and high <= 3e6 else label
 
 
 def _svg(figure: Figure) -> str:
