@@ -14,6 +14,7 @@ from sampled_metrics import (
     Draw,
     Ranks,
     Recall,
+    ReciprocalRank,
     TiedRanks,
     evaluate,
     explain,
@@ -167,6 +168,19 @@ def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
     assert "several or graded relevant items; say how ties" in capsys.readouterr().err
     found = table_of(capsys, *arguments, "--ties", "pessimistic")
     assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied.to_ranks("pessimistic")))
+
+
+def test_random_ties_break_independently_for_each_recommender(folder, capsys):
+    """A difference of two recommenders has the noise of two, not of ties that break alike."""
+    tied = TiedRanks(np.ones(500, dtype=int), 99, 100)
+    write_ranks({"A": tied, "B": tied}, "ties.parquet")
+    arguments = ["compare", "ties.parquet", "--metrics", "rr", "--ties", "random", "--seed", "3"]
+    found = table_of(capsys, *arguments)
+    rng = np.random.default_rng(3)
+    broken = {name: tied.to_ranks("random", rng=rng) for name in "AB"}
+    want = evaluate(broken, [ReciprocalRank()]).comparisons(rng=3)
+    assert found["standard_error"][0] == pytest.approx(want["standard_error"][0])
+    assert found["difference"][0] == pytest.approx(want["difference"][0]) != 0
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics import metrics as known
+from sampled_metrics._checks import as_generator
 from sampled_metrics.metric import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.random import Generator
 
     from sampled_metrics.ranks import Ranks
     from sampled_metrics.report import Evaluation
@@ -217,8 +219,12 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     from sampled_metrics.rank_tables import read_ranks
 
     draw = _draw(options)
+    rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
     return evaluate(
-        {name: _broken(name, ranks, options) for name, ranks in read_ranks(options.ranks).items()},
+        {
+            name: _broken(name, ranks, options.ties, rng)
+            for name, ranks in read_ranks(options.ranks).items()
+        },
         options.metrics,
         draw,
         given="sampled" if sampled else "exact",
@@ -228,14 +234,14 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     )
 
 
-def _broken(name: str, ranks: Ranks | TiedRanks, options: Any) -> Ranks | TiedRanks:
+def _broken(name: str, ranks: Ranks | TiedRanks, ties: Any, rng: Generator) -> Ranks | TiedRanks:
     """Break ties by the rule of the command line, which is needed for several relevant items."""
     from sampled_metrics.ties import TiedRanks
 
     if not isinstance(ranks, TiedRanks):
         return ranks
-    if options.ties:
-        return ranks.to_ranks(options.ties, rng=options.seed)
+    if ties:
+        return ranks.to_ranks(ties, rng=rng)
     if (ranks.has_several or ranks.gains is not None) and ranks.n_tied.any():
         raise ValueError(
             f"{name} has users with several or graded relevant items; say how ties are broken, as "
