@@ -130,6 +130,19 @@ def test_files_are_read_as_they_were_written(tmp_path_factory, each, suffix):
             assert_same_named(read_ranks(path), want)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("text", ["\r", "a\rb", "a\r\nb", "a\nb", 'a"\r,', "\ufeff", "\0", " "])
+def test_any_name_is_read_as_it_was_written(tmp_path, suffix, text):
+    """What ends a line, quotes or separates does not in a name."""
+    path = tmp_path / f"ranks{suffix}"
+    users = Ranks([1, 2], [0, 1, 2, 2], [1, 1, 1], users=[text, "c", "d"])
+    write_ranks({"m": users}, path)
+    assert_same_named(read_ranks(path), {"m": users})
+    ranks = Ranks([1], [0, 1, 1], [1, 1], gains=[2.0], ideal_gains=[2.0, 0.1], users=[7, 8])
+    write_ranks({text: ranks}, path)
+    assert_same_named(read_ranks(path), {text: ranks})
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_order_of_the_rows_does_not_matter(form):
     """Only users, and the entries of a TiedRanks, come in the order of the rows."""

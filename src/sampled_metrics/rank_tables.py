@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -211,7 +212,10 @@ def write_ranks(
                 f"recommenders has users that are strings of digits, such as {names[0]!r}, which a "
                 ".csv file does not tell from integers; write a .parquet file"
             )
-        table.to_csv(file, index=False, encoding="utf-8", lineterminator="\n")
+        # A carriage return ends a line for readers, but the writer quotes only what it writes.
+        returns = any("\r" in name for name in (*names, *recommenders))
+        quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        table.to_csv(file, index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
     else:
         _write_parquet(table, file)
 
