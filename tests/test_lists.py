@@ -133,6 +133,19 @@ def test_sparse_labels_of_every_kind():
     assert got.values.tolist() == [2]
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float32])
+def test_sparse_labels_that_are_stored_300_times_do_not_overflow(dtype):
+    cells = np.zeros(300, dtype=int), np.full(300, 2)
+    ones = np.ones(300, dtype)
+    labels: Any
+    for labels in (
+        sparse.coo_array((ones, cells), shape=(1, 4)),
+        sparse.csr_array((ones, cells[1], [0, 300]), shape=(1, 4)),
+    ):
+        got = ranks_from_recommendations([[2, 1]], labels)
+        assert_same(got, ranks_from_recommendations([[2, 1]], [{2: 300}]))
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.uint64, "U3"])
 def test_matrices(dtype):
     """Items above 125 fit into eight bits only without a sign."""

@@ -397,6 +397,27 @@ def test_pairs_that_are_none(name, split, pairs, message):
         exact_ranks(np.zeros(split.train.shape), split, **{name: pairs})
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float32])
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_what_a_matrix_stores_256_times_does_not_overflow(form, dtype):
+    """Events that were counted one by one; a sum of 256 is 0 in a byte."""
+    items = np.repeat([2, 3], [1, 256])
+    ones, rows = np.ones(257, dtype), np.zeros(257, dtype=int)
+    plays = {
+        "coo": sparse.coo_array((ones, (rows, items)), shape=(1, 5)),
+        "csr": sparse.csr_array((ones, items, [0, 257]), shape=(1, 5)),
+        "csc": sparse.csc_array((ones, rows, [0, 0, 0, 1, 257, 257]), shape=(1, 5)),
+    }[form]
+    scores = np.array([[0, 0, 3, 9, 1]])
+    assert exact_ranks(scores, ONE, candidates=plays).n_items.tolist() == [2]
+    assert exact_ranks(plays, ONE).best.tolist() == [2]
+    assert exact_ranks(lambda users: plays, ONE).best.tolist() == [2]
+    other = Split(ONE.train, [0], [1])
+    assert exact_ranks(scores, other, exclude=plays).n_items.tolist() == [2]
+    with pytest.raises(ValueError, match=r"^train\[0, 3\] is 256.0; train must hold a 1"):
+        Split(plays, [0], [1])
+
+
 def test_a_held_out_item_must_be_a_candidate():
     scores = np.zeros((2, 2))
     with pytest.raises(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from sampled_metrics._checks import IntArray
+from sampled_metrics._checks import IntArray, as_csr
 from sampled_metrics._ids import find_ids
 from sampled_metrics._pairs import pairs_of
 from sampled_metrics.data import Split, pair_name
@@ -79,7 +79,7 @@ def _from_matrix(name: str, matrix: Any, shape: tuple[int, int]) -> sparse.csr_a
             f"{name} has shape {matrix.shape} and dtype {matrix.dtype}; {name} must be a sparse "
             f"matrix of numbers of the shape of split.train, {shape}"
         )
-    found = sparse.csr_array(matrix, copy=True)
+    found = sparse.csr_array(as_csr(matrix), copy=True)
     found.sum_duplicates()
     if (found.data != found.data).any():
         raise ValueError(f"{name} holds NaN; {name} must be 0 where a pair is not meant")

@@ -49,6 +49,14 @@ def as_array(name: str, values: object) -> NDArray[Any]:
         raise ValueError(f"{what}; it cannot be made an array: {error}") from error
 
 
+def as_csr(matrix: Any) -> Any:
+    """Return a sparse matrix by rows; integers that it stores twice add up without overflow."""
+    kind = matrix.dtype.kind
+    if kind in "iu" and not getattr(matrix, "has_canonical_format", True):
+        matrix = matrix.astype(np.int64 if kind == "i" else np.uint64)
+    return matrix.tocsr()
+
+
 def as_integers(
     name: str,
     values: ArrayLike,

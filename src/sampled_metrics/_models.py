@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import IntArray, as_array, shown
+from sampled_metrics._checks import IntArray, as_array, as_csr, shown
 from sampled_metrics._counting import Block, DeviceBlock, on_a_device
 from sampled_metrics.data import Split
 
@@ -29,7 +29,7 @@ class Model:
         if on_a_device(scores):
             return DeviceBlock(scores, place, items, lists, only)
         if hasattr(scores, "toarray"):
-            scores = scores.toarray()
+            scores = as_csr(scores).toarray()
         return Block(np.ascontiguousarray(scores), place, items, lists, only)
 
 
@@ -54,7 +54,7 @@ def as_model(model: Any, split: Split) -> Model:
     matrix = _checked("model", model, split.train.shape)
     if on_a_device(matrix):
         return Model("model", lambda users: _take_rows(matrix, users), split.n_items)
-    matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else matrix
+    matrix = as_csr(matrix) if hasattr(matrix, "tocsr") else matrix
     return Model("model", lambda users: matrix[users], split.n_items)
 
 

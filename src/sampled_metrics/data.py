@@ -17,6 +17,7 @@ from sampled_metrics._checks import (
     IntArray,
     as_array,
     as_choice,
+    as_csr,
     as_flag,
     as_integers,
     as_path,
@@ -198,7 +199,7 @@ def as_events(train: sparse.csr_array) -> sparse.csr_array:
         )
     if 0 in train.shape:
         raise ValueError(f"train has shape {train.shape}; it must have a user and an item or more")
-    events = sparse.csr_array(train).astype(np.float64)
+    events = sparse.csr_array(as_csr(train)).astype(np.float64)
     events.sum_duplicates()
     for at in np.flatnonzero(events.data != 1)[:1]:
         row = np.searchsorted(events.indptr, at, side="right") - 1

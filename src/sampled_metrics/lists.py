@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import FloatArray, IntArray, as_choice
+from sampled_metrics._checks import FloatArray, IntArray, as_choice, as_csr
 from sampled_metrics._columns import column_names, is_table
 from sampled_metrics._flat import offsets_of
 from sampled_metrics._ids import as_users
@@ -232,7 +232,7 @@ def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] 
     if hasattr(predictions, "tocsr"):
         raise ValueError("predictions is a sparse matrix; it must be lists, best item first")
     if hasattr(labels, "tocsr"):  # a sparse matrix; one kind of them is a mapping, too
-        labels = labels.tocsr()
+        labels = as_csr(labels)
     both = predictions, labels
     if all(isinstance(given, Mapping) for given in both):
         if absent == "missed":
