@@ -12,7 +12,7 @@ ORDER = """
     _checks _ids _items _files _columns _flat _pairs data _download _published movielens
     amazon recommenders
     ranks ties lists trec frames _rank_rows rank_tables _candidates _counting _models scoring
-    metric metrics _engines _values tables
+    metric metrics _engines _engine_ranks _values tables
     _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _curve explanation
     _fits _moments comparison power evaluation

@@ -403,7 +403,7 @@ def test_what_a_matrix_stores_256_times_does_not_overflow(form, dtype):
     """Events that were counted one by one; a sum of 256 is 0 in a byte."""
     items = np.repeat([2, 3], [1, 256])
     ones, rows = np.ones(257, dtype), np.zeros(257, dtype=int)
-    plays = {
+    plays: Any = {
         "coo": sparse.coo_array((ones, (rows, items)), shape=(1, 5)),
         "csr": sparse.csr_array((ones, items, [0, 257]), shape=(1, 5)),
         "csc": sparse.csc_array((ones, rows, [0, 0, 0, 1, 257, 257]), shape=(1, 5)),

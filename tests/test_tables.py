@@ -29,8 +29,10 @@ from sampled_metrics import (
     ReciprocalRank,
     TiedRanks,
     exact_ranks,
+    rank_table,
     ranks_from_recommendations,
     ranks_from_scores,
+    write_ranks,
 )
 from sampled_metrics.tables import (
     collect_ranks,
@@ -508,6 +510,137 @@ def test_refused_metrics(engine, three):
     for given_, metrics, options, match in wrong:
         with pytest.raises(ValueError, match=match):
             values_per_user(given_, metrics, **options)
+
+
+BAD_RANKS = (
+    ({"rank": [0, 1, 2]}, "^ranks, user 7: the rank is 0; it must be a whole number of at least 1"),
+    ({"rank": [1.5, 1, 2]}, "^ranks, user 7: the rank is 1.5; it must be a whole number"),
+    ({"rank": [np.inf, 1, 2]}, "^ranks, user 7: the rank is inf.*; it must be a whole number"),
+    ({"rank": [1, 2, 2]}, "^ranks, user 8: the rank is 2; another item of this user has it, too"),
+    ({"rank": [10, 1, 2]}, "^ranks, user 7: the rank is 10; it must be at most n_items"),
+    (
+        {"n_items": [9, 9, 8]},
+        "^ranks, user 8: the n_items is 9; it must be the same in all rows of a user",
+    ),
+    (
+        {"n_items": [0, 9, 9]},
+        "^ranks, user 7: the n_items is 0; it must be a whole number of at least 1",
+    ),
+    ({"n_predicted": [0, 2, 2]}, "^ranks, user 7: the rank is 3; it must be at most n_predicted"),
+    (
+        {"n_predicted": [5, 2, -1]},
+        "^ranks, user 8: the n_predicted is -1; it must be a whole number of at",
+    ),
+    ({"n_predicted": [5, 2, None]}, "a row whose n_predicted is missing; give it in all rows"),
+    (
+        {"n_tied": [-1, 0, 0]},
+        "^ranks, user 7: the n_tied is -1; it must be a whole number of at least 0",
+    ),
+    ({"n_tied": [7, 0, 0]}, "^ranks, user 7: the rank is 3; it must be at most n_items - n_tied"),
+    (
+        {"n_tied": [0, 1, 1]},
+        "^ranks, user 8: the rank is 2; items with one score have the same n_tied, ot",
+    ),
+    (
+        {"n_tied": 0, "rank": [3, 2, 2]},
+        "^ranks, user 8: the n_tied is 0; it leaves no place for all items",
+    ),
+    (
+        {"n_tied": 0, "rank": [None, 1, 2]},
+        "^ranks, user 7: the rank is missing; a row with n_tied needs",
+    ),
+    (
+        {"user": [None, 8, 8]},
+        r"^ranks, user \(missing\): the user is missing; each row must have an id",
+    ),
+    ({"rank": [*"abc"]}, r"^ranks\['rank'\] is of type String; it must be numbers"),
+)
+
+
+def ranks_with(**change):
+    table = pd.DataFrame({"user": [7, 8, 8], "rank": [3, 1, 2], "n_items": 9} | change)
+    return table.convert_dtypes()
+
+
+@pytest.mark.parametrize(("change", "match"), BAD_RANKS, ids=str)
+def test_ranks_that_no_ranking_has(engine, change, match):
+    """Ranks that collect_ranks refuses have no values either."""
+    table = engine(ranks_with(**change))
+    with pytest.raises(ValueError, match=match):
+        values_per_user(table, [Recall(3)], ties="optimistic")
+    with pytest.raises(ValueError, match="table"):
+        collect_ranks(table)
+
+
+counts = st.integers(0, 4)
+
+
+@given(
+    rows=st.lists(st.tuples(counts, counts, counts, counts), min_size=1, max_size=5),
+    columns=st.sampled_from([[], ["n_items"], ["n_predicted"], ["n_tied", "n_items"]]),
+    holes=st.sampled_from([[], [], ["rank"], ["n_predicted"], ["rank", "n_items"]]),
+)
+@settings(max_examples=150)
+def test_values_are_refused_where_ranks_are(rows, columns, holes):
+    """A 0 stands for a missing value in a column that has holes."""
+    table = pd.DataFrame(rows, columns=["user", "rank", "n_tied", "n_items"])
+    table["n_items"] = table["n_predicted"] = 3 + table["n_items"] // 4
+    table = table[["user", "rank", *columns]].astype("Int64")
+    for name in {*holes} & {*table}:
+        table[name] = table[name].mask(table["rank"] == 0)
+    try:
+        ranks = collect_ranks(pl.from_pandas(table).lazy())
+    except ValueError:
+        with pytest.raises(ValueError, match="ranks"):
+            values_per_user(pl.from_pandas(table).lazy(), [Recall(2)], ties="optimistic")
+        return
+    values = sorted_frame(
+        values_per_user(pl.from_pandas(table).lazy(), [Recall(2)], ties="optimistic")
+    )
+    flat = ranks.to_ranks("optimistic") if isinstance(ranks, TiedRanks) else ranks
+    np.testing.assert_allclose(values["Recall@2"], Recall(2)(flat)[np.argsort(known(flat.users))])
+
+
+def test_columns_without_a_value_are_not_there(engine):
+    """As in the rows of one recommender, in a file with others of which more is known."""
+    ranks = engine(ranks_with(n_items=pd.array([None] * 3, "Int64"), n_tied=np.nan))
+    values = sorted_frame(values_per_user(ranks, [Recall(1), ReciprocalRank()]))
+    assert values["Recall@1"].tolist() == [0, 0.5]
+    assert isinstance(collect_ranks(ranks), Ranks)
+
+
+def test_ranks_of_small_integers_do_not_overflow(engine):
+    ranks = pd.DataFrame({"user": [7, 8], "rank": [200, 3], "n_tied": [100, 0], "n_items": [99, 9]})
+    ranks = ranks.astype({"rank": "uint8", "n_tied": "uint8"})
+    with pytest.raises(ValueError, match="user 7: the rank is 200; it must be at most n_items"):
+        values_per_user(engine(ranks), [Recall(3)], ties="pessimistic")
+    ranks["n_items"] = [400, 9]
+    values = sorted_frame(values_per_user(engine(ranks), [AUC()], ties="pessimistic"))
+    np.testing.assert_allclose(values["AUC"], [100 / 399, 6 / 8])
+
+
+def test_a_missing_rank_may_be_nan(engine):
+    """The item was not recommended, which is no rank."""
+    ranks = engine(pd.DataFrame({"user": [7, 8, 8], "rank": [np.nan, 1, 2]}))
+    assert sorted_frame(values_per_user(ranks, [ReciprocalRank()]))["RR"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("run", [collect_ranks, lambda ranks: values_per_user(ranks, [Recall(3)])])
+def test_recommenders_are_not_pooled(engine, run, tmp_path):
+    one, other = TiedRanks([1, 2], 0, 9, users=[*"ab"]), TiedRanks([8, 9], 0, 9, users=[*"ab"])
+    both = {"A": one, "B": other}
+    write_ranks(both, tmp_path / "both.parquet")
+    write_ranks({"A": one}, tmp_path / "one.parquet")
+    match = "^ranks holds the recommenders 'A' and 'B'; keep the rows of one of them, or use read_r"
+    for ranks in (engine(rank_table(both)), tmp_path / "both.parquet"):
+        with pytest.raises(ValueError, match=match):
+            run(ranks)
+    lost = rank_table(both)
+    lost["recommender"] = lost["recommender"].where(lost["recommender"] == "A")
+    with pytest.raises(ValueError, match="ranks has a row whose recommender is missing; fill"):
+        run(engine(lost))
+    for ranks in (engine(rank_table({"A": one})), tmp_path / "one.parquet"):
+        run(ranks)
 
 
 def test_no_ranks(engine):

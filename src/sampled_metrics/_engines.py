@@ -111,15 +111,6 @@ def from_memory(name: str, arrow: pa.Table, leader: nw.LazyFrame[Any]) -> nw.Laz
     return frame
 
 
-def rank_table(ranks: Any) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """Open a rank table, and return it with the names of its columns."""
-    frame = opened(ranks=ranks)["ranks"]
-    names = frame.collect_schema().names()
-    if missing := [name for name in ("user", "rank") if name not in names]:
-        raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
-    return frame, names
-
-
 def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
     """Select columns, which get the names of their keywords."""
     import narwhals.stable.v2 as nw

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sampled_metrics._checks import FloatArray, IntArray, as_choice, as_list
-from sampled_metrics._engines import collected, from_memory, rank_table
+from sampled_metrics._engine_ranks import checked_ranks, facts
+from sampled_metrics._engines import collected, from_memory
 from sampled_metrics._flat import offsets_of
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
@@ -30,7 +31,8 @@ def values_per_user(
     ----------
     ranks : table or path
         A rank table in an engine, as for `collect_ranks`. It is read several times: store it
-        first, in a table of the engine or with ``write_parquet``.
+        first, in a table of the engine or with ``write_parquet``. A column other than `user` and
+        `rank` in which all values are missing counts as not there.
     metrics : list of Metric
         Any metrics, your own too, whose normalizer does not depend on the ranks.
     ties : {None, "optimistic", "pessimistic"}
@@ -48,7 +50,9 @@ def values_per_user(
     ValueError
         If the ranks are graded, or a metric needs what the table does not know or divides by what
         depends on the ranks: there, use `collect_ranks` and the metric itself. If ranks tie and
-        `ties` does not say what to do.
+        `ties` does not say what to do. If the table holds several recommenders, or `read_ranks`
+        would refuse a row of it: a rank that is not whole, below 1, too large or there twice for a
+        user, or what differs or is missing in some rows only.
 
     Notes
     -----
@@ -70,7 +74,8 @@ def values_per_user(
 
     named = {str(metric): metric for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")}
     as_choice("ties", ties, (None, "optimistic", "pessimistic"))
-    frame, names = rank_table(ranks)
+    frame = checked_ranks(ranks)
+    names = frame.collect_schema().names()
     _check_metrics(named, names)
     over_ties = _check_ties(frame, ties)
     rows = _with_places(frame, names, ties)
@@ -110,10 +115,10 @@ def _check_ties(frame: nw.LazyFrame[Any], ties: str | None) -> bool:
         least=nw.col("relevance").min(),
         most=nw.col("relevance").max(),
     )
-    facts = per_user.select(
+    found = per_user.select(
         nw.col("several", "tied", "most").max(), nw.col("least").min(), n_users=nw.len()
     )
-    several, tied, most, least, n_users = (each[0].as_py() for each in collected(facts).columns)
+    several, tied, most, least, n_users = facts(found)
     if n_users and (most, least) != (1, 1):
         raise ValueError(
             f"ranks has the relevance {least if least != 1 else most}; values_per_user takes "

@@ -214,7 +214,7 @@ def write_ranks(
             )
         # A carriage return ends a line for readers, but the writer quotes only what it writes.
         returns = any("\r" in name for name in (*names, *recommenders))
-        quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
         table.to_csv(file, index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
     else:
         _write_parquet(table, file)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics._checks import as_flag
+from sampled_metrics._engine_ranks import rank_table
 from sampled_metrics._engines import (
     KEY,
     checked,
@@ -23,7 +24,6 @@ from sampled_metrics._engines import (
     count,
     opened,
     problem,
-    rank_table,
     repeated,
     with_ids_of,
 )
@@ -273,7 +273,7 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     ----------
     ranks : table or path
         A rank table, from `rank_table_from_scores` or `rank_table_from_recommendations`, or stored
-        by the engine.
+        by the engine; or a file of `write_ranks`, of one recommender.
 
     Returns
     -------
@@ -284,8 +284,8 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     Raises
     ------
     ValueError
-        If something is wrong with the rows from which the ranks are computed, or `read_ranks`
-        refuses the ranks.
+        If something is wrong with the rows from which the ranks are computed, `read_ranks` refuses
+        the ranks, or they are those of several recommenders.
 
     Notes
     -----
