@@ -313,6 +313,36 @@ def test_integers_of_several_sizes(engine):
     assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32"])
+def test_ids_that_the_other_tables_type_cannot_hold(engine, kind):
+    """Such a pair simply has no score, as in memory."""
+    scores = pd.DataFrame({"user": [1, 1], "item": [2, 3], "score": [1.0, 2.0]})
+    typed, relevant = engine(scores.astype({"item": kind})), scores[:1][["user", "item"]]
+    for item in (-1, 2**40):
+        far = pd.DataFrame({"user": [1], "item": [item]})
+        found = rank_table_from_scores(typed, engine(relevant), exclude=engine(far))
+        assert rows_of(found) == [(1, 2, 2, 0, 2)]
+        with pytest.raises(ValueError, match=f"user 1, item {item}: .*no score in scores"):
+            collect_ranks(rank_table_from_scores(typed, engine(far), exclude=engine(relevant)))
+        lists = engine(scores.assign(rank=[1, 2]).astype({"item": kind}))
+        missed = rank_table_from_recommendations(lists, engine(far))
+        assert sorted_frame(missed)["rank"].isna().all()
+
+
+def test_rows_without_a_user(engine, three):
+    """Nobody knows whose row it is, so no user's ranks are known."""
+    nobody = three.assign(user=pd.array([1, 1, None], "Int64"))
+    refused(r"user \(missing\), item c: scores lacks the user; fill it in", engine, nobody)
+    pairs = nobody[["user", "item"]]
+    refused("item c: scores lacks the user", engine, nobody, pairs[:1])
+    refused("item c: exclude lacks the user", engine, three, exclude=pairs[1:])
+    table = rank_table_from_recommendations(
+        engine(nobody.assign(rank=[1, 2, 1])), engine(pairs[:1])
+    )
+    with pytest.raises(ValueError, match="item c: recommendations lacks the user"):
+        collect_ranks(table)
+
+
 def test_error_of_the_engine_is_there_for_those_who_run_it(three):
     found = rank_table_from_scores(duckdb.from_df(three.assign(score=[0.5, np.nan, 0.1])))
     with pytest.raises(duckdb.Error, match="user 1, item b: scores has a candidate"):

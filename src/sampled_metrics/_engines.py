@@ -126,21 +126,33 @@ def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[A
     return frame.select(**{keyword: nw.col(column) for keyword, column in named.items()})
 
 
-def with_ids_of(
-    other: nw.LazyFrame[Any], other_name: str, rows: nw.LazyFrame[Any], name: str
-) -> nw.LazyFrame[Any]:
-    """Return rows with ids of the type of another table's, unless these are different in kind."""
+def with_same_ids(
+    tables: dict[str, nw.LazyFrame[Any]], ids: dict[str, str]
+) -> dict[str, nw.LazyFrame[Any]]:
+    """Return tables whose ids are of one type, in which integers of any table have room."""
     import narwhals.stable.v2 as nw
 
-    wanted, kinds = other.collect_schema(), rows.collect_schema()
-    for column in KEY:
-        a, b = wanted[column], kinds[column]
-        if a != b and not (a.is_integer() and b.is_integer()):
-            raise ValueError(
-                f"{column} is of type {b} in {name} and of type {a} in {other_name}; "
-                "make both integers or both strings"
-            )
-    return rows.with_columns(nw.col(column).cast(wanted[column]) for column in KEY)
+    first = next(iter(tables))
+    for keyword, column in ids.items():
+        schemas = {name: table.collect_schema() for name, table in tables.items()}
+        kinds = {name: kind[column] for name, kind in schemas.items() if column in kind.names()}
+        wanted = kinds.get(first)
+        others = {name: kind for name, kind in kinds.items() if kind != wanted}
+        if wanted is None or not others:
+            continue  # `columns` says what is not there
+        for name, kind in others.items():
+            if not (wanted.is_integer() and kind.is_integer()):
+                raise ValueError(
+                    f"{keyword} is of type {kind} in {name} and of type {wanted} in {first}; "
+                    "make both integers or both strings"
+                )
+        wide = wanted if wanted in (nw.UInt64, nw.Int128, nw.UInt128) else nw.Int64
+        cast = nw.col(column).cast(wide)
+        tables = {
+            name: table.with_columns(cast) if name in kinds else table
+            for name, table in tables.items()
+        }
+    return tables
 
 
 def count(condition: nw.Expr) -> nw.Expr:
@@ -162,6 +174,13 @@ def problem(rows: nw.LazyFrame[Any], message: str) -> nw.LazyFrame[Any]:
     return rows.select("user", problem=_said(message))
 
 
+def without_user(name: str, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the problems of rows that may be any user's."""
+    import narwhals.stable.v2 as nw
+
+    return problem(rows.filter(nw.col("user").is_null()), f"{name} lacks the user; fill it in")
+
+
 def _said(message: str) -> nw.Expr:
     import narwhals.stable.v2 as nw
 
@@ -175,22 +194,24 @@ def checked(
     numbers: list[str],
     own: Sequence[tuple[nw.Expr, str]],
     problems: Sequence[nw.LazyFrame[Any]],
+    of_all: Sequence[nw.LazyFrame[Any]],
 ) -> nw.LazyFrame[Any]:
     """Return rows whose numbers cannot be computed where there is a problem.
 
     The one way to fail that all engines know is a cast that cannot be made. Their errors quote the
-    text that is no number, which is the message. Problems are conditions on the rows, and tables of
-    the users that have one.
+    text that is no number, which is the message. Problems are conditions on the rows, tables of
+    the users that have one, and tables of what is a problem of all users.
     """
     import narwhals.stable.v2 as nw
 
     first = nw.concat(list(problems)).group_by("user").agg(nw.col("problem").min())
-    text = nw.col("problem").fill_null("0")
+    every = nw.concat(list(of_all)).select(every=nw.col("problem").min())
+    text = nw.coalesce("every", "problem", nw.lit("0"))
     lost = (nw.col("user").is_null() | nw.col("item").is_null(), "fill in the missing id")
     for bad, message in (*own, lost):  # the last is said first
         text = nw.when(bad).then(_said(message)).otherwise(text)
     fine = text.cast(nw.Int64) == 0
-    joined = rows.join(first, on="user", how="left")
+    joined = rows.join(first, on="user", how="left").join(every, how="cross")
     return joined.with_columns(
         nw.when(fine).then(nw.col(name).cast(nw.Int64)).alias(name) for name in numbers
     )

@@ -25,7 +25,8 @@ from sampled_metrics._engines import (
     opened,
     problem,
     repeated,
-    with_ids_of,
+    with_same_ids,
+    without_user,
 )
 from sampled_metrics._values import values_per_user
 from sampled_metrics.rank_tables import read_ranks
@@ -94,9 +95,9 @@ def rank_table_from_scores(
     ------
     ValueError
         If the tables cannot be used together, or lack a column. While the ranks are computed: if
-        a relevance is missing, negative or infinite; if a candidate's score is missing or NaN, or
-        a relevant item's infinite; if a relevant item has no score, is excluded or is there twice;
-        or if `scores` holds a pair of user and item twice.
+        a row lacks its user; if a relevance is missing, negative or infinite; if a candidate's
+        score is missing or NaN, or a relevant item's infinite; if a relevant item has no score, is
+        excluded or is there twice; or if `scores` holds a pair of user and item twice.
 
     Notes
     -----
@@ -115,8 +116,8 @@ def rank_table_from_scores(
     >>> rank_table_from_scores(scores).fetchall()
     [(7, 'c', 2, 1, 3, 1)]
     """
-    tables = opened(scores=scores, relevant=relevant, exclude=exclude)
     ids = {"user": user, "item": item}
+    tables = with_same_ids(opened(scores=scores, relevant=relevant, exclude=exclude), ids)
     candidates = columns("scores", tables["scores"], **ids, score=score)
     if not (kind := candidates.collect_schema()["score"]).is_numeric():
         raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
@@ -125,18 +126,18 @@ def rank_table_from_scores(
         wanted = labels
     else:
         labels, problems = _relevant("relevant", tables["relevant"], relevance, **ids)
-        labels = with_ids_of(candidates, "scores", labels, "relevant")
         wanted = labels.join(candidates, on=KEY, how="left")
         problems.append(problem(repeated(labels), TWICE.format("relevant")))
+    of_all = [without_user("scores", candidates)]
     if exclude is not None:
         excluded = columns("exclude", tables["exclude"], **ids)
-        excluded = with_ids_of(candidates, "scores", excluded, "exclude")
+        of_all.append(without_user("exclude", excluded))
         problems.append(problem(labels.join(excluded, on=KEY, how="semi"), EXCLUDED))
         candidates = candidates.join(excluded, on=KEY, how="anti")
     problems.append(problem(candidates.filter(_is_missing(kind)), MISSING))
     if not as_flag("unique", unique):
         problems.append(problem(repeated(candidates), TWICE.format("scores")))
-    return _counted(wanted, candidates, problems).to_native()
+    return _counted(wanted, candidates, problems, of_all).to_native()
 
 
 def _relevant(
@@ -179,7 +180,10 @@ def _is_missing(kind: nw.dtypes.DType) -> nw.Expr:
 
 
 def _counted(
-    wanted: nw.LazyFrame[Any], candidates: nw.LazyFrame[Any], problems: list[nw.LazyFrame[Any]]
+    wanted: nw.LazyFrame[Any],
+    candidates: nw.LazyFrame[Any],
+    problems: list[nw.LazyFrame[Any]],
+    of_all: list[nw.LazyFrame[Any]],
 ) -> nw.LazyFrame[Any]:
     """Join each relevant item to all candidates of its user, and count these."""
     import narwhals.stable.v2 as nw
@@ -193,7 +197,8 @@ def _counted(
     if wanted.collect_schema()["score"].is_float():
         of_the_item.append((~(own.is_finite() | own.is_nan()), ENDLESS))
     numbers = ["rank", "n_tied", "n_items"]
-    return checked(counted, numbers, of_the_item, problems).select(*KEY, *numbers, *_graded(wanted))
+    found = checked(counted, numbers, of_the_item, problems, of_all)
+    return found.select(*KEY, *numbers, *_graded(wanted))
 
 
 def rank_table_from_recommendations(
@@ -240,13 +245,12 @@ def rank_table_from_recommendations(
     """
     import narwhals.stable.v2 as nw
 
-    tables = opened(recommendations=recommendations, relevant=relevant)
     ids, col = {"user": user, "item": item}, nw.col
+    tables = with_same_ids(opened(recommendations=recommendations, relevant=relevant), ids)
     lists = columns("recommendations", tables["recommendations"], **ids, rank=rank)
     if not (kind := lists.collect_schema()["rank"]).is_integer():
         raise ValueError(f"recommendations[{rank!r}] is of type {kind}; ranks must be integers")
     wanted, problems = _relevant("relevant", tables["relevant"], relevance, **ids)
-    wanted = with_ids_of(lists, "recommendations", wanted, "relevant")
     lengths = lists.group_by("user").agg(n_predicted=nw.len(), n_ranks=col("rank").n_unique())
     missing = col("rank").is_null() | col("item").is_null()
     problems += [
@@ -262,6 +266,7 @@ def rank_table_from_recommendations(
         ["rank", "n_predicted"],
         [(one_rank_twice, "recommendations gives one rank to two items of this user")],
         problems,
+        [without_user("recommendations", lists)],
     )
     return found.select(*KEY, "rank", "n_predicted", *_graded(wanted)).to_native()
 
