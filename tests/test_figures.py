@@ -177,13 +177,14 @@ def test_pandas_own_format_of_floats_is_kept():
         ((1, 20_000), ["1", "10", "100", "1,000", "10,000"]),
         ((0.01, 1), ["0.01", "0.1", "1"]),
         ((60, 500), ["60", "100", "200", "300", "400"]),
-        ((1, 1e8), [rf"$\mathdefault{{10^{{{i}}}}}$" for i in (0, 2, 4, 6, 8)]),
+        ((1, 1e8), [rf"$\mathdefault{{10^{{{i}}}}}$" for i in range(9)]),
     ],
 )
 def test_a_logarithmic_axis_writes_numbers_as_the_text_does(limits, labels):
     figure, ax = plt.subplots()
     ax.set(xscale="log", xlim=limits)
     both_widths(figure)
+    figure.canvas.draw()  # the last drawing was the narrow one
     ticks = [*ax.xaxis.get_major_ticks(), *ax.xaxis.get_minor_ticks()]
     at = {t.get_loc(): t.label1.get_text() for t in ticks if limits[0] <= t.get_loc() <= limits[1]}
     assert [at[place] for place in sorted(at) if at[place]] == labels
