@@ -314,3 +314,13 @@ def test_ranks_that_are_refused(tmp_path):
             write_ranks(named, tmp_path / "ranks.csv")
         write_ranks(named, tmp_path / "ranks.parquet")
         assert list(read_ranks(tmp_path / "ranks.parquet")) == list(named)
+
+
+def test_the_index_of_a_series_names_its_users(tmp_path):
+    """In the file as in `evaluate`, which aligns by it."""
+    first = pd.Series([1, 5, 9], index=["ann", "bob", "eve"])
+    write_ranks({"A": first, "B": first[::-1]}, tmp_path / "r.csv")
+    back = read_ranks(tmp_path / "r.csv")
+    for name in "AB":
+        ranks = dict(zip(known(back[name].users), back[name].values, strict=True))
+        assert ranks == {"ann": 1, "bob": 5, "eve": 9}

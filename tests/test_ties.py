@@ -319,3 +319,15 @@ def test_tied_ranks_cannot_be_changed():
             getattr(tied, name)[0] = 1
         with pytest.raises(FrozenInstanceError):
             setattr(tied, name, best)
+
+
+def test_labels_are_not_lost():
+    best = pd.Series([1, 5], index=["ann", "bob"])
+    with pytest.raises(ValueError, match=r"best is a Series whose index .* users=best\.index"):
+        TiedRanks(best, 0, 9)
+    assert TiedRanks(best, 0, 9, users=best.index).users.tolist() == ["ann", "bob"]
+    assert TiedRanks(best.reset_index(drop=True), 0, 9).users is None
+    ranks = TiedRanks([1, 5], 0, 9, users=["ann", "bob"])
+    with pytest.raises(ValueError, match=r"index is a Series whose index .* index\.to_numpy\(\)"):
+        ranks[pd.Series({"bob": True, "ann": False})]
+    assert len(ranks[pd.Series([True, False])]) == 1

@@ -57,6 +57,11 @@ def as_integers(
     high_name: str = "2**53",
 ) -> IntArray:
     """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
+    if hasattr(values, "columns"):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}; pass one of its columns, as in {name}['rank'], "
+            f"or {name}.to_numpy() if all of them are meant"
+        )
     array = as_array(name, values)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
@@ -246,6 +251,20 @@ def no_index(name: str, value: object) -> None:
         raise ValueError(
             f"{name} is a {type(value).__name__} with an index; pass {name}.to_numpy() in the "
             "order of the ranks"
+        )
+
+
+def labels_of(value: object) -> Any:
+    """Return the keys of a dict or an index, or None: 0, 1, ... are no labels."""
+    labels = [*value] if isinstance(value, Mapping) else index_of(value)
+    return None if labels is None or list(labels) == list(range(len(labels))) else labels
+
+
+def no_labels(name: str, value: object, remedy: str) -> None:
+    """Refuse labels that would be lost."""
+    if labels_of(value) is not None:
+        raise ValueError(
+            f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; {remedy}"
         )
 
 

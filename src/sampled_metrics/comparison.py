@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any
 
@@ -28,6 +28,7 @@ from sampled_metrics._checks import (
     as_number,
     as_real,
     same_index,
+    shown,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
 from sampled_metrics._moments import Moments, clean_mean, exact_moments, sampled_moments
@@ -36,7 +37,7 @@ from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks, check_instances
+from sampled_metrics.ties import TiedRanks, check_instances, users_of
 
 __all__ = ["Comparison", "compare"]
 
@@ -48,7 +49,9 @@ class Comparison:
     """The difference of two recommenders in one evaluation: its mean and its variance.
 
     `compare` returns one. All probabilities are those of a normal distribution with this mean and
-    variance, which is a good approximation from a few dozen users on.
+    variance. That is a good approximation if a few dozen users or more have different values for
+    the two recommenders. For recall near the top, where nearly all users have 0 twice, a few
+    hundred users may be too few.
 
     Parameters
     ----------
@@ -191,7 +194,8 @@ class Comparison:
         Returns
         -------
         float
-            The least number, infinite if the reported difference has the wrong sign on average.
+            The least number, infinite if the reported difference is 0 or has the wrong sign on
+            average.
 
         Raises
         ------
@@ -320,6 +324,7 @@ def compare(
                 f"n_items is given beside a draw; give it as Draw({draw.n_samples}, n_items=...)"
             )
     same_index(a=a, b=b, n_items=n_items)
+    check_same_names({"a": a, "b": b})
     sizes = n_items if draw is None else draw.n_items
     ranks = {name: as_ranks_of_users(name, given, sizes) for name, given in (("a", a), ("b", b))}
     check_same_users(ranks)
@@ -358,7 +363,7 @@ def comparisons_of(
 
 def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Comparison]:
     """Compare two recommenders by each estimate, whose exact differences are given."""
-    each = one.mean - other.mean
+    each = one.mean - other.mean + (one.offset - other.offset)  # the last is 0 if they share it
     means = truth, clean_mean(each)
     parts = (
         each.var(axis=0, ddof=1),
@@ -381,6 +386,23 @@ def as_ranks_of_users(
     for n_items in sizes:
         check_instances(name, ranks, n_items)
     return ranks
+
+
+def check_same_names(recommenders: dict[str, Any]) -> None:
+    """Refuse recommenders whose users are named, and are others or in another order."""
+    named = {
+        name: users
+        for name, given in recommenders.items()
+        if (users := users_of(name, given)) is not None
+    }
+    for (first, one), (name, other) in pairwise(named.items()):
+        if len(one) == len(other) and (bad := one != other).any():
+            x = int(np.argmax(bad))
+            raise ValueError(
+                f"{name} has user {shown(other.tolist()[x])} at place {x}, {first} has "
+                f"{shown(one.tolist()[x])}; they must be the same users in the same order, which "
+                "evaluate() sees to by itself"
+            )
 
 
 def check_same_users(recommenders: dict[str, Any]) -> None:
