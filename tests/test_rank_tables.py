@@ -322,5 +322,7 @@ def test_the_index_of_a_series_names_its_users(tmp_path):
     write_ranks({"A": first, "B": first[::-1]}, tmp_path / "r.csv")
     back = read_ranks(tmp_path / "r.csv")
     for name in "AB":
-        ranks = dict(zip(known(back[name].users), back[name].values, strict=True))
-        assert ranks == {"ann": 1, "bob": 5, "eve": 9}
+        ranks = back[name]
+        assert isinstance(ranks, Ranks)
+        of_users = dict(zip(known(ranks.users), ranks.values, strict=True))
+        assert of_users == {"ann": 1, "bob": 5, "eve": 9}
