@@ -344,8 +344,8 @@ def test_names_tell_instances_apart(users, says):
 
 def test_labels_are_not_lost():
     by_user = {"ann": [1], "bob": [5, 2]}
-    for given in (by_user, pd.Series(by_user)):
-        ranks = Ranks.from_lists(given)
+    for lists in (by_user, pd.Series(by_user)):
+        ranks = Ranks.from_lists(lists)
         assert known(ranks.users).tolist() == ["ann", "bob"]
     assert Ranks.from_lists(pd.Series([[1], [5, 2]])).users is None
     with pytest.raises(ValueError, match="index is a Series whose index"):
