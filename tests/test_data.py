@@ -145,6 +145,12 @@ def test_ids_of_any_number_type(dtype):
     assert split.n_candidates.tolist() == [1]
 
 
+def test_ids_that_a_small_float_may_have_rounded_are_refused():
+    held_out = np.array([2**11], dtype=np.float16)  # of an integer, this could be 2049, too
+    with pytest.raises(ValueError, match=r"test_items\[0\] is 2048.0; .* as integers: float16"):
+        Split.from_pairs([0], [1], [0], held_out, n_items=5000)
+
+
 def test_no_events_are_a_split_where_the_sizes_are_given():
     assert Split.from_pairs([], [], [], [], n_users=2, n_items=3).train.shape == (2, 3)
 
@@ -522,6 +528,10 @@ def test_with_validation_the_two_last_events_are_held_out_and_one_is_tested():
         ({"timestamp": None}, "there is no column 'timestamp' in it"),
         ({"item": None}, "events must be a table with the columns user, item .* no column 'item'"),
         ({"item": [1.0, np.nan, 2.0]}, r"events\['item'\]\[1\] is nan"),
+        (
+            {"user": np.array([1, 2, 2**24], np.float32)},
+            r"events\['user'\]\[2\] is .* as integers: float32",
+        ),
         ({"user": ["a", None, "b"]}, r"events\['user'\]\[1\] is .*; ids must be"),
         ({"user": [1, 1, 1]}, "row 2: user 1 and item 4 are repeated; keep each pair once"),
         ({"timestamp": ["1", "2", "3"]}, r"events\['timestamp'\] has dtype .* numbers or of dates"),

@@ -163,6 +163,27 @@ def test_ids_up_to_the_largest_integer():
     assert known(ranks_from_scores(table).users).tolist() == [largest, largest, largest - 2]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "first"),
+    [("float16", 2**11), ("float32", 2**24), ("Float32", 2**24), ("float64", 2**53)],
+)
+@pytest.mark.parametrize("name", ["user", "item"])
+def test_floats_that_may_stand_for_two_integers_are_no_ids(dtype, first, name):
+    """From `first` on, a float of this type is what several integers are rounded to."""
+    table = pd.DataFrame({"user": [1], "item": [1], "score": [0.5], "relevance": [1]})
+    for sign in (1, -1):
+        exact = table.assign(**{name: pd.Series([sign * (first - 1)], dtype=dtype)})
+        assert len(ranks_from_scores(exact)) == 1
+        large = table.assign(**{name: pd.Series([sign * first], dtype=dtype)})
+        message = rf"scores, row 0: '{name}' is .*; ids must be given as integers: {dtype.lower()}"
+        for form in (large, pl.from_pandas(large) if dtype != "float16" else large):
+            with pytest.raises(ValueError, match=message):
+                ranks_from_scores(form)
+    items = np.array([first], dtype=dtype.lower())
+    with pytest.raises(ValueError, match=r"relevant\[1\]: the item .*; ids must be given as int"):
+        ranks_from_scores({1: {first: 0.5, first + 1: 0.6}}, {1: items})
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "Float64", "object"])
 def test_scores_of_every_type(dtype):
     table = example()

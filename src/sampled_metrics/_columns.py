@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import LARGEST, IntArray, as_path, is_real, shown
+from sampled_metrics._checks import IntArray, as_path, is_real, rounded, shown
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -249,6 +249,8 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
     """Give ids numbers in the order in which they first appear; `at(i)` names row i in an error."""
     import pandas as pd
 
+    if getattr(values, "dtype", None) == np.float16:
+        values = np.asarray(values)  # an index of pandas would hold them as float32
     try:
         codes, distinct = pd.factorize(values)
     except TypeError as error:
@@ -260,10 +262,10 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
         names = _as_objects(np.asarray(distinct, dtype=object))
     for i in np.flatnonzero(_are_no_ids(names))[:1]:
         row = int(np.argmax(codes == i))
-        raise ValueError(
-            f"{at(row)} is {shown(names.tolist()[i])}; ids must be all integers below 2**63, or "
-            "all names of one type that are not numbers"
-        )
+        rule = "all integers below 2**63, or all names of one type that are not numbers"
+        if rounded(names)[i]:
+            rule = f"given as integers: {names.dtype} rounds numbers of this size"
+        raise ValueError(f"{at(row)} is {shown(names.tolist()[i])}; ids must be {rule}")
     names = names if names.dtype.kind == "O" else names.astype(np.int64, copy=False)
     return Ids(codes.astype(np.int64, copy=False), names)
 
@@ -284,7 +286,7 @@ def _are_no_ids(names: NDArray[Any]) -> NDArray[np.bool_]:
     if names.dtype.kind in "iu":
         return np.asarray(names > 2**63 - 1)
     if names.dtype.kind == "f":
-        return np.asarray((np.abs(names) > LARGEST) | (names != np.floor(names)))
+        return np.asarray(rounded(names) | (names != np.floor(names)))
     if names.dtype.kind == "b":
         return np.ones(len(names), dtype=bool)
     other = [type(name) is not type(names[0]) for name in names]
