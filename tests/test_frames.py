@@ -2,7 +2,9 @@
 
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -195,6 +197,31 @@ def test_scores_of_every_type(dtype):
     assert_same(ranks_from_scores(table.assign(score=large)), want)
 
 
+@pytest.mark.parametrize("form", ["pandas", "polars", "csv", "decimal", "object", "dict"])
+@pytest.mark.parametrize("other", [None, 0.5])
+def test_large_integers_among_which_one_is_no_integer_are_not_rounded(tmp_path, form, other):
+    """A column with a missing number or a fraction is one of floats; in these, two scores tie."""
+    large = 2**60
+    rows = {"user": [1, 1, 1], "item": [1, 2, 3]}
+    scores: list[Any] = [large, large + 1, other]
+    table: Any = {1: dict(zip(rows["item"], scores, strict=True))}
+    if form == "pandas":
+        scores = scores if other is None else [large, large + 1, None]
+        table = pd.DataFrame(rows | {"score": pd.array(scores, dtype="Int64")})
+    elif form == "object":
+        table = pd.DataFrame(rows | {"score": pd.Series(scores, dtype=object)})
+    elif form == "decimal":
+        exact = [None if x is None else Decimal(x) for x in scores]
+        table = pl.DataFrame(rows | {"score": pl.Series(exact, dtype=pl.Decimal(38, 1))})
+    elif form == "polars":
+        table = pl.DataFrame(rows | {"score": pl.Series([large, large + 1, None])})
+    elif form == "csv":
+        table = tmp_path / "scores.csv"
+        pd.DataFrame(rows | {"score": pd.Series(scores, dtype=object)}).to_csv(table)
+    with pytest.raises(ValueError, match=f"{large + 1}.*; an integer so large is rounded where"):
+        ranks_from_scores(table, {1: [1]}, exclude={1: [3]})
+
+
 def test_columns_with_other_names():
     other = {"user": "user_id", "item": "item_id", "score": "prediction", "relevance": "rating"}
     table = example().rename(columns=other)
@@ -382,6 +409,16 @@ REFUSED = {
         None,
         {3: [6], 8: [1]},
     ],
+    "exclude has user 5, scores does not, nor any other user of exclude; name the users": lambda: [
+        example(),
+        None,
+        pd.DataFrame({"user": [5, 6], "item": [3, 2]}),
+    ],
+    "exclude[3] is {9: 0}; it must be a list of items, as list(exclude[3]) is": lambda: [
+        example(),
+        None,
+        {3: {9: 0}},
+    ],
     # numbers
     "scores, row 8, user 3 and item 9: the score is missing": lambda: [changed(8, score=None)],
     "scores, user 1 and item 2: the score is missing": lambda: [{1: {2: None, 3: 1}}, {1: [3]}],
@@ -423,6 +460,7 @@ def test_files_that_cannot_be_read(tmp_path):
         ("ragged.csv", b"user,item,score\n1,2,3\n1,3,3,4\n"),
         ("long.csv", b"user,item,score\n1,2,3,9\n1,3,3,4\n"),
         ("empty.csv", b""),
+        ("twice.csv", b"user,item,score,score\n1,2,3,9\n"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(
