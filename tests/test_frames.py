@@ -368,6 +368,10 @@ REFUSED = {
     "pandas.DataFrame(scores)": lambda: [example().to_dict("list"), {}],
     "scores['u'] is [1]; it must be a dict from item to number": lambda: [{"u": [1]}, {}],
     "relevant[1] is 'cat'; it must be a list of items": lambda: [{1: {2: 3.0}}, {1: "cat"}],
+    "relevant[1] is array(2); it must be a list of items": lambda: [
+        {1: {2: 3.0}},
+        {1: np.array(2)},
+    ],
     "relevant holds dicts and lists": lambda: [example(), {3: [5], 1: {5: 1}}],
     # ids
     "scores, row 2: 'user' is missing; each row must have an id": lambda: [changed(2, user=None)],

@@ -134,7 +134,8 @@ def _entries(name: str, user: object, row: Any, lists: bool) -> Any:
     """Return the items of one user, with their values if these were given."""
     if isinstance(row, Mapping):
         return row
-    if not lists or isinstance(row, str | bytes) or not isinstance(row, Iterable):
+    one = isinstance(row, str | bytes) or getattr(row, "ndim", 1) == 0
+    if not lists or one or not isinstance(row, Iterable):
         what = (
             "a list of items or a dict from item to number"
             if lists
