@@ -255,6 +255,8 @@ def test_users_are_aligned_by_name(order):
     "names",
     [
         np.arange(N_USERS) * 7,
+        np.arange(N_USERS) + 2**60,
+        np.arange(N_USERS).astype(object),
         NAMES.tolist(),
         pd.Categorical(NAMES),
         [("tuple", i) for i in range(N_USERS)],

@@ -201,6 +201,8 @@ def test_tables_made_by_hand(tmp_path):
     )
     deep = pd.DataFrame({"user": [1], "rank": [2**53], "n_items": [2**53]})
     assert_same(read_ranks(deep)["ranks"], Ranks.from_lists([[2**53]], n_items=2**53, users=[1]))
+    with pytest.raises(ValueError, match="the rank is 16777216; give it as an integer: float32"):
+        read_ranks(pd.DataFrame({"user": [1], "rank": np.array([2**24], np.float32)}))
     ties = pd.DataFrame({"user": [1, 2], "rank": [2, 1], "n_tied": [0, 0], "n_items": [5, 5]})
     assert_same(read_ranks(ties)["ranks"], TiedRanks([2, 1], 0, 5, users=[1, 2]))
     assert_same(

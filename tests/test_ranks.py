@@ -110,6 +110,15 @@ def test_labelled_lists_are_aligned_or_refused():
         ([[1], [4, 2, 4]], r"ranks\[1\] holds rank 4 twice; two items cannot share one position"),
         ([[1], [3, 0]], r"ranks\[1\]\[1\] is 0; ranks\[1\] must be at least 1"),
         ([[1], [2**53 + 2]], r"ranks\[1\]\[0\] is 9007199254740994; .* at most 2\*\*53"),
+        ([[2.0**53]], r"ranks\[0\]\[0\] is 9007199254740992.0; .* given as integers: float64 rou"),
+        (
+            [np.array([5, 2**24], np.float32)],
+            r"ranks\[0\]\[1\] is 16777216.0; .* as integers: float32 rounds",
+        ),
+        (
+            [np.array([2**11], np.float16)],
+            r"ranks\[0\]\[0\] is 2048.0; .* given as integers: float16 rounds",
+        ),
         ([[1], [2**70]], r"ranks\[1\] is \[1180591620717411303424\]"),
         ([[1.5]], r"ranks\[0\]\[0\] is 1.5"),
         ([["a"]], r"ranks\[0\] is of type <U1"),

@@ -139,6 +139,9 @@ def test_users_have_names_of_any_kind():
         assert known(ranks.users).tolist() == names[:2]
         assert ranks.values.tolist() == [1, 4, 2]
         assert known(tied[[0, 2]].users).tolist() == [names[0]] * 2
+    tied = TiedRanks([4, 2], 0, 9, users=np.array([3, 2**60 + 1], dtype=object))
+    assert known(tied.users).tolist() == [3, 2**60 + 1]
+    assert known(tied.users).dtype == np.int64
     with pytest.raises(ValueError, match=r"users\[1\] is None"):
         TiedRanks([4, 2], 0, 9, users=["u", None])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"users has shape \(1,\), best has shape \(2,\)"):

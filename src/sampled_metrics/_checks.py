@@ -49,6 +49,13 @@ def as_array(name: str, values: object) -> NDArray[Any]:
         raise ValueError(f"{what}; it cannot be made an array: {error}") from error
 
 
+def rounded(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which floats are so large that their type may have rounded an integer to them."""
+    if array.dtype.kind != "f":
+        return np.zeros(array.shape, dtype=bool)
+    return np.asarray(np.abs(array) >= 2 ** (1 + min(np.finfo(array.dtype).nmant, 52)))
+
+
 def as_integers(
     name: str,
     values: ArrayLike,
@@ -65,6 +72,7 @@ def as_integers(
     array = as_array(name, values)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
+    inexact, kind = rounded(array), array.dtype
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             fractional = ~(np.isfinite(array) & (array == np.floor(array)))
@@ -78,6 +86,8 @@ def as_integers(
         refuse(name, array, array < low, f"at least {low}")
     if (too_high := np.broadcast_to(array > high, array.shape)).any():
         refuse(name, array, too_high, f"at most {high_name}")
+    if inexact.any():
+        refuse(name, array, inexact, f"given as integers: {kind} rounds numbers of this size")
     return array.astype(np.int64)
 
 
