@@ -232,7 +232,7 @@ def test_an_index_takes_entries(tied, data):
 def test_labelled_data_are_aligned_or_refused():
     best = pd.Series([1, 4], index=["u", "v"])
     tied, sizes = pd.Series([1, 0], index=["u", "v"]), pd.Series([9, 5], index=["v", "u"])
-    assert TiedRanks(best, tied, sizes[::-1]).n_items.tolist() == [5, 9]
+    assert TiedRanks(best, tied, sizes[::-1], users=best.index).n_items.tolist() == [5, 9]
     with pytest.raises(ValueError, match="n_tied and n_items have different indexes; align them"):
         TiedRanks(best, tied, sizes)
     with pytest.raises(ValueError, match="best and n_items have different indexes; align them"):

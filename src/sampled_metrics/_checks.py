@@ -266,7 +266,8 @@ def no_index(name: str, value: object) -> None:
 
 def labels_of(value: object) -> Any:
     """Return the keys of a dict or an index, or None: 0, 1, ... are no labels."""
-    labels = [*value] if isinstance(value, Mapping) else index_of(value)
+    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
+    labels = [*value] if by_name else index_of(value)  # type: ignore[misc]
     return None if labels is None or list(labels) == list(range(len(labels))) else labels
 
 

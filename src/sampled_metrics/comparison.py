@@ -27,6 +27,7 @@ from sampled_metrics._checks import (
     as_kind,
     as_number,
     as_real,
+    labels_of,
     same_index,
     shown,
 )
@@ -37,7 +38,7 @@ from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks, check_instances, users_of
+from sampled_metrics.ties import TiedRanks, check_instances
 
 __all__ = ["Comparison", "compare"]
 
@@ -390,19 +391,19 @@ def as_ranks_of_users(
 
 def check_same_names(recommenders: dict[str, Any]) -> None:
     """Refuse recommenders whose users are named, and are others or in another order."""
-    named = {
-        name: users
+    users = {
+        name: given.users if isinstance(given, Ranks | TiedRanks) else labels_of(given)
         for name, given in recommenders.items()
-        if (users := users_of(name, given)) is not None
     }
-    for (first, one), (name, other) in pairwise(named.items()):
-        if len(one) == len(other) and (bad := one != other).any():
-            x = int(np.argmax(bad))
-            raise ValueError(
-                f"{name} has user {shown(other.tolist()[x])} at place {x}, {first} has "
-                f"{shown(one.tolist()[x])}; they must be the same users in the same order, which "
-                "evaluate() sees to by itself"
-            )
+    named = [(name, list(each)) for name, each in users.items() if each is not None]
+    for (first, one), (name, other) in pairwise(named):
+        for x, (user, theirs) in enumerate(zip(one, other, strict=False)):  # lengths come later
+            if user != theirs:
+                raise ValueError(
+                    f"{name} has user {shown(theirs)} at place {x}, {first} has {shown(user)}; "
+                    "they must be the same users in the same order, which evaluate() sees to by "
+                    "itself"
+                )
 
 
 def check_same_users(recommenders: dict[str, Any]) -> None:
