@@ -255,6 +255,8 @@ def test_users_are_aligned_by_name(order):
     "names",
     [
         np.arange(N_USERS) * 7,
+        np.arange(N_USERS) + 2**60,
+        np.arange(N_USERS).astype(object),
         NAMES.tolist(),
         pd.Categorical(NAMES),
         [("tuple", i) for i in range(N_USERS)],
@@ -488,3 +490,14 @@ def test_one_recommender_or_user_cannot_be_compared():
     one = evaluate({"A": [3]}, METRICS)
     assert one.table["value"].tolist() == pytest.approx([1, 0.5, 1 / 3])
     assert one.table[["standard_error", "low", "high"]].isna().all(axis=None)
+
+
+def test_what_differs_by_rounding_only_is_the_same():
+    """1/2 - 1/3 and 1/3 - 1/6 are equal, and these eight differences have the mean 0."""
+    found = evaluate({"A": [2, 3], "B": [3, 6]}, [ReciprocalRank()]).comparisons(rng=0).iloc[0]
+    assert np.isnan(found[["p_t", "p_holm"]].astype(float)).all()
+    assert found.standard_error == 0
+    a, b = [3, 2, 5, 4, 6, 6, 1, 6], [3, 2, 6, 4, 5, 1, 6, 6]
+    found = evaluate({"A": a, "B": b}, [ReciprocalRank()]).comparisons(rng=0).iloc[0]
+    assert found.difference == found.effect_size == 0
+    assert found.p_randomization == 1

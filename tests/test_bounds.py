@@ -688,3 +688,9 @@ def test_shapes_stay_inside_each_other_without_a_band():
     )
     assert free.low <= humped.low <= falling.low <= truth <= falling.high
     assert falling.high <= humped.high + 1e-6 <= free.high + 2e-6
+
+
+def test_exact_ranks_are_not_sampled_ones():
+    exact = Ranks.from_lists([[1], [7], [15]], n_items=1000)
+    with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples and"):
+        metric_bounds(exact, AUC(), Draw(20, n_items=1000))

@@ -760,3 +760,55 @@ def test_metrics_and_estimators_that_can_change():
 
 def test_no_number_of_users_is_too_large():
     assert Comparison(1000, 1e-160, 1e-160, 1.0, 0, 0).users_needed() == np.inf
+
+
+def test_ranks_of_another_kind_are_the_same_ranks():
+    """A `Ranks`, a `TiedRanks` and an array with the same ranks differ by nothing at all."""
+    values, draw = [1, 4, 30], Draw(10, n_items=50)
+    kinds = Ranks.from_lists([[r] for r in values], n_items=50), TiedRanks(values, 0, 50), values
+    worse = [50, 50, 40]
+    expected = compare(worse, values, NDCG(10), draw)
+    for kind in kinds:
+        for other in kinds:
+            found = compare(kind, other, NDCG(10), draw)
+            assert found.difference == found.exact_difference == 0
+        assert compare(worse, kind, NDCG(10), draw).difference == pytest.approx(expected.difference)
+
+
+def test_graded_ranks_against_plain_ones():
+    """Of one item each, a grade changes no value of these metrics."""
+    values, draw = [1, 4, 30], Draw(10, n_items=50)
+    graded = Ranks.from_lists([[r] for r in values], [[2.0]] * 3, n_items=50)
+    found = compare(graded, values, Recall(5), draw)
+    assert found.difference == pytest.approx(0, abs=1e-12)
+
+
+NAMED = TiedRanks([1, 3], 0, 50, users=["ann", "bob"])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TiedRanks([3, 1], 0, 50, users=["bob", "ann"]),
+        TiedRanks([3, 1], 0, 50, users=["eve", "joe"]),
+        Ranks.from_lists([[3], [1]], n_items=50, users=["bob", "ann"]),
+        pd.Series([3, 1], index=["bob", "ann"]),
+    ],
+    ids=["other order", "other users", "Ranks", "Series"],
+)
+def test_users_of_other_names_are_not_paired(other):
+    with pytest.raises(
+        ValueError, match=r"b has user '\w+' at place 0, a has 'ann'; .* same order"
+    ):
+        compare(NAMED, other, Recall(1))
+    both = {"A": NAMED, "B": other}
+    with pytest.raises(ValueError, match=r"recommenders\['B'\] has user '\w+' at place 0"):
+        power_analysis(both, [Recall(1)], [None], {"u": Uncorrected()})
+
+
+def test_users_of_the_same_names_are_paired():
+    series = pd.Series([3, 1], index=["ann", "bob"])
+    assert (
+        compare(NAMED, series, Recall(1)).variance_users
+        == compare([1, 3], [3, 1], Recall(1)).variance_users
+    )

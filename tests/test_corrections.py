@@ -337,3 +337,9 @@ def test_less_bias_than_uncorrected(estimator, metric):
     draw, ranks = Draw(M, n_items=N), np.arange(1, N + 1)
     plain = Uncorrected().fit(metric, draw).bias(ranks)
     assert (estimator.fit(metric, draw).bias(ranks) ** 2).sum() < (plain**2).sum() / 10
+
+
+def test_exact_ranks_are_not_sampled_ones():
+    exact, draw = Ranks.from_lists([[1], [7], [15]], n_items=1000), Draw(20, n_items=1000)
+    with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples and"):
+        Uncorrected().fit(Recall(k=10), draw)(exact)

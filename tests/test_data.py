@@ -77,7 +77,11 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
         (([0], ["a"], [0], [1]), "train_items and test_items must be both names or both int"),
         (([0, 0], ["a", None], [0], ["b"]), r"train_items\[1\] is None; ids must be"),
         (([0], ["a"], [0, 0], ["b", np.nan]), r"test_items\[1\] is .*nan.*; ids must be all int"),
-        (([0], ["a"], [0], np.array(["b", 5], object)[1:]), r"test_items\[0\] is 5; ids must be"),
+        (
+            ([0], ["a"], [0], np.array(["b", 5], object)[1:]),
+            "test_items must be both names or both",
+        ),
+        (([0], ["a"], [0, 1], np.array(["b", 5], object)), r"test_items\[1\] is 5; ids must be"),
         (([0], ["a"], [0], np.array([[], 0], object)[:1]), "train_items and test_items must hold"),
         ((["a"], ["x"], ["a"], ["x"]), r"test_items\[0\]: user a and item x are also a training"),
         ((["a", "a"], ["x", "x"], [], []), r"train_items\[1\]: user a and item x .*together twice"),
@@ -145,6 +149,19 @@ def test_ids_of_any_number_type(dtype):
     assert split.n_candidates.tolist() == [1]
 
 
+def test_integers_may_be_objects():
+    """A column of pandas often holds Python's own."""
+    objects = pd.Series([0, 1], dtype=object)
+    split = Split.from_pairs(objects, objects, [0], [1])
+    assert (split.items.tolist(), split.user_names, dense(split)) == ([1], None, [[1, 0], [0, 1]])
+
+
+def test_ids_that_a_small_float_may_have_rounded_are_refused():
+    held_out = np.array([2**11], dtype=np.float16)  # of an integer, this could be 2049, too
+    with pytest.raises(ValueError, match=r"test_items\[0\] is 2048.0; .* as integers: float16"):
+        Split.from_pairs([0], [1], [0], held_out, n_items=5000)
+
+
 def test_no_events_are_a_split_where_the_sizes_are_given():
     assert Split.from_pairs([], [], [], [], n_users=2, n_items=3).train.shape == (2, 3)
 
@@ -209,6 +226,7 @@ def test_training_and_test_table_need_not_have_the_same_index():
     ("names", "message"),
     [
         ({"user_names": ["a", "b"]}, r"user_names has shape \(2,\); .* flat list of 1 names"),
+        ({"item_names": list("aba")}, r"item_names\[2\] is a; item_names must be all different"),
         ({"item_names": [["a", "b", "c"]]}, r"item_names has shape \(1, 3\); .* list of 3 names"),
     ],
 )
@@ -481,12 +499,26 @@ def test_of_repeated_events_the_first_or_the_last_counts(events, rule):
     assert named(split) == named(expected)
 
 
+def test_ids_of_events_may_be_any_integers():
+    expected = leave_last_out(EVENTS)
+    for users in (
+        np.array(EVENTS["user"]) + 2**60,  # a float would round them
+        np.array(EVENTS["user"]).astype(object),
+    ):
+        split = leave_last_out(pd.DataFrame({**EVENTS, "user": users}))
+        assert (split.users.tolist(), dense(split)) == (expected.users.tolist(), dense(expected))
+        assert known(split.user_names).tolist() == list(dict.fromkeys(users.tolist()))
+        assert known(split.user_names).dtype == np.int64
+
+
 def test_timestamps_may_be_dates_or_fractions():
     expected = leave_last_out(EVENTS)
     seconds = np.array(EVENTS["timestamp"])
     for time in (
         seconds.astype("M8[s]"),
         pd.to_datetime(seconds, unit="s"),
+        pd.to_datetime(seconds, unit="s", utc=True),
+        pd.Series(pd.to_datetime(seconds, unit="s", utc=True)).dt.tz_convert("Europe/Paris"),
         seconds / 7,
         -1 / seconds,
     ):
@@ -522,12 +554,20 @@ def test_with_validation_the_two_last_events_are_held_out_and_one_is_tested():
         ({"timestamp": None}, "there is no column 'timestamp' in it"),
         ({"item": None}, "events must be a table with the columns user, item .* no column 'item'"),
         ({"item": [1.0, np.nan, 2.0]}, r"events\['item'\]\[1\] is nan"),
+        (
+            {"user": np.array([1, 2, 2**24], np.float32)},
+            r"events\['user'\]\[2\] is .* as integers: float32",
+        ),
         ({"user": ["a", None, "b"]}, r"events\['user'\]\[1\] is .*; ids must be"),
         ({"user": [1, 1, 1]}, "row 2: user 1 and item 4 are repeated; keep each pair once"),
         ({"timestamp": ["1", "2", "3"]}, r"events\['timestamp'\] has dtype .* numbers or of dates"),
         ({"timestamp": [1, np.nan, 3]}, r"events\['timestamp'\]\[1\] is nan; no timestamp may be"),
         (
             {"timestamp": pd.to_datetime(["2020", "NaT", "2021"])},
+            r"\[1\] is NaT; no timestamp may be",
+        ),
+        (
+            {"timestamp": pd.to_datetime(["2020", "NaT", "2021"], utc=True)},
             r"\[1\] is NaT; no timestamp may be",
         ),
     ],

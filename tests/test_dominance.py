@@ -284,3 +284,11 @@ def test_only_the_pool_of_instances_counts():
     assert dominates(known, [3, 3], n_items=[4, 5], scale="share") == dominates(
         TiedRanks([1, 2], 0, [4, 5]), TiedRanks([3, 3], 0, [4, 5]), scale="share"
     )
+
+
+def test_the_first_of_several_equal_distances():
+    """The share where B leads most is 3/8; later the same lead comes out larger by rounding."""
+    a, b = TiedRanks([4, 6], 0, 7), TiedRanks([3, 3, 4], [0, 5, 0], [7, 9, 6])
+    found = dominates(a, b, scale="share")
+    assert found.behind == pytest.approx(4 / 9)
+    assert found.behind_at == 0.375

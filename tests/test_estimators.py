@@ -114,7 +114,9 @@ def test_multinomial_is_the_formula_of_its_authors():
 
 
 def test_multinomial_where_a_sampled_rank_is_impossible():
-    with pytest.raises(ValueError, match="leads to sampled rank 2; its estimate is undefined"):
+    with pytest.raises(
+        ValueError, match="leads to sampled rank 2 of 4, so its estimate is undefined"
+    ):
         Multinomial(100).fit(Recall(k=1), Draw(3, n_items=2))
 
 

@@ -2,7 +2,9 @@
 
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -163,6 +165,27 @@ def test_ids_up_to_the_largest_integer():
     assert known(ranks_from_scores(table).users).tolist() == [largest, largest, largest - 2]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "first"),
+    [("float16", 2**11), ("float32", 2**24), ("Float32", 2**24), ("float64", 2**53)],
+)
+@pytest.mark.parametrize("name", ["user", "item"])
+def test_floats_that_may_stand_for_two_integers_are_no_ids(dtype, first, name):
+    """From `first` on, a float of this type is what several integers are rounded to."""
+    table = pd.DataFrame({"user": [1], "item": [1], "score": [0.5], "relevance": [1]})
+    for sign in (1, -1):
+        exact = table.assign(**{name: pd.Series([sign * (first - 1)], dtype=dtype)})
+        assert len(ranks_from_scores(exact)) == 1
+        large = table.assign(**{name: pd.Series([sign * first], dtype=dtype)})
+        message = rf"scores, row 0: '{name}' is .*; ids must be given as integers: {dtype.lower()}"
+        for form in (large, pl.from_pandas(large) if dtype != "float16" else large):
+            with pytest.raises(ValueError, match=message):
+                ranks_from_scores(form)
+    items = np.array([first], dtype=dtype.lower())
+    with pytest.raises(ValueError, match=r"relevant\[1\]: the item .*; ids must be given as int"):
+        ranks_from_scores({1: {first: 0.5, first + 1: 0.6}}, {1: items})
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "Float64", "object"])
 def test_scores_of_every_type(dtype):
     table = example()
@@ -172,6 +195,31 @@ def test_scores_of_every_type(dtype):
     large = table["score"].rank().astype(np.int64) + 2**53  # floats do not tell these apart
     want = ranks_from_scores(table.assign(score=table["score"].rank()))
     assert_same(ranks_from_scores(table.assign(score=large)), want)
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "csv", "decimal", "object", "dict"])
+@pytest.mark.parametrize("other", [None, 0.5])
+def test_large_integers_among_which_one_is_no_integer_are_not_rounded(tmp_path, form, other):
+    """A column with a missing number or a fraction is one of floats; in these, two scores tie."""
+    large = 2**60
+    rows = {"user": [1, 1, 1], "item": [1, 2, 3]}
+    scores: list[Any] = [large, large + 1, other]
+    table: Any = {1: dict(zip(rows["item"], scores, strict=True))}
+    if form == "pandas":
+        scores = scores if other is None else [large, large + 1, None]
+        table = pd.DataFrame(rows | {"score": pd.array(scores, dtype="Int64")})
+    elif form == "object":
+        table = pd.DataFrame(rows | {"score": pd.Series(scores, dtype=object)})
+    elif form == "decimal":
+        exact = [None if x is None else Decimal(x) for x in scores]
+        table = pl.DataFrame(rows | {"score": pl.Series(exact, dtype=pl.Decimal(38, 1))})
+    elif form == "polars":
+        table = pl.DataFrame(rows | {"score": pl.Series([large, large + 1, None])})
+    elif form == "csv":
+        table = tmp_path / "scores.csv"
+        pd.DataFrame(rows | {"score": pd.Series(scores, dtype=object)}).to_csv(table)
+    with pytest.raises(ValueError, match=f"{large + 1}.*; an integer so large is rounded where"):
+        ranks_from_scores(table, {1: [1]}, exclude={1: [3]})
 
 
 def test_columns_with_other_names():
@@ -320,6 +368,10 @@ REFUSED = {
     "pandas.DataFrame(scores)": lambda: [example().to_dict("list"), {}],
     "scores['u'] is [1]; it must be a dict from item to number": lambda: [{"u": [1]}, {}],
     "relevant[1] is 'cat'; it must be a list of items": lambda: [{1: {2: 3.0}}, {1: "cat"}],
+    "relevant[1] is array(2); it must be a list of items": lambda: [
+        {1: {2: 3.0}},
+        {1: np.array(2)},
+    ],
     "relevant holds dicts and lists": lambda: [example(), {3: [5], 1: {5: 1}}],
     # ids
     "scores, row 2: 'user' is missing; each row must have an id": lambda: [changed(2, user=None)],
@@ -360,6 +412,16 @@ REFUSED = {
         example(),
         None,
         {3: [6], 8: [1]},
+    ],
+    "exclude has user 5, scores does not, nor any other user of exclude; name the users": lambda: [
+        example(),
+        None,
+        pd.DataFrame({"user": [5, 6], "item": [3, 2]}),
+    ],
+    "exclude[3] is {9: 0}; it must be a list of items, as list(exclude[3]) is": lambda: [
+        example(),
+        None,
+        {3: {9: 0}},
     ],
     # numbers
     "scores, row 8, user 3 and item 9: the score is missing": lambda: [changed(8, score=None)],
@@ -402,6 +464,7 @@ def test_files_that_cannot_be_read(tmp_path):
         ("ragged.csv", b"user,item,score\n1,2,3\n1,3,3,4\n"),
         ("long.csv", b"user,item,score\n1,2,3,9\n1,3,3,4\n"),
         ("empty.csv", b""),
+        ("twice.csv", b"user,item,score,score\n1,2,3,9\n"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(

@@ -162,6 +162,14 @@ def test_the_error_of_the_approximation(n, m, error, shape):
     assert (off < error).all()
 
 
+def test_where_the_approximation_is_worst():
+    weights = np.exp(5 * np.random.default_rng(0).normal(size=200))
+    above = weights > np.median(weights)
+    draw = WeightedDraw(100, weights, replacement=False)
+    off = np.abs(draw.pmf(above) - draw.pmf(above, method="approximate")).sum() / 2
+    assert off == pytest.approx(0.013, abs=0.0005)
+
+
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=20, deadline=None)
 def test_items_above_and_below_change_places(seed):

@@ -214,6 +214,8 @@ def test_tables_made_by_hand(tmp_path):
     )
     deep = pd.DataFrame({"user": [1], "rank": [2**53], "n_items": [2**53]})
     assert_same(read_ranks(deep)["ranks"], Ranks.from_lists([[2**53]], n_items=2**53, users=[1]))
+    with pytest.raises(ValueError, match="the rank is 16777216; give it as an integer: float32"):
+        read_ranks(pd.DataFrame({"user": [1], "rank": np.array([2**24], np.float32)}))
     ties = pd.DataFrame({"user": [1, 2], "rank": [2, 1], "n_tied": [0, 0], "n_items": [5, 5]})
     assert_same(read_ranks(ties)["ranks"], TiedRanks([2, 1], 0, 5, users=[1, 2]))
     assert_same(
@@ -327,3 +329,15 @@ def test_ranks_that_are_refused(tmp_path):
             write_ranks(named, tmp_path / "ranks.csv")
         write_ranks(named, tmp_path / "ranks.parquet")
         assert list(read_ranks(tmp_path / "ranks.parquet")) == list(named)
+
+
+def test_the_index_of_a_series_names_its_users(tmp_path):
+    """In the file as in `evaluate`, which aligns by it."""
+    first = pd.Series([1, 5, 9], index=["ann", "bob", "eve"])
+    write_ranks({"A": first, "B": first[::-1]}, tmp_path / "r.csv")
+    back = read_ranks(tmp_path / "r.csv")
+    for name in "AB":
+        ranks = back[name]
+        assert isinstance(ranks, Ranks)
+        of_users = dict(zip(known(ranks.users), ranks.values, strict=True))
+        assert of_users == {"ann": 1, "bob": 5, "eve": 9}

@@ -57,10 +57,8 @@ def test_lists_in_any_order_become_sorted(rows):
         np.array([[3, 1], [2, 4]], dtype=np.uint8),
         [[3, np.int32(1)], pd.Series([2, 4], index=[9, 8])],
         iter([[3, 1], [2, 4]]),
-        {"u": [3, 1], "v": [2, 4]},
         {"u": [3, 1], "v": [2, 4]}.values(),
         pd.Series([[3, 1], [2, 4]]),
-        pd.Series([[3, 1], [2, 4]], index=["u", "v"]),
         pd.DataFrame({"first": [3, 2], "second": [1, 4]}),
     ],
     ids=str,
@@ -112,6 +110,15 @@ def test_labelled_lists_are_aligned_or_refused():
         ([[1], [4, 2, 4]], r"ranks\[1\] holds rank 4 twice; two items cannot share one position"),
         ([[1], [3, 0]], r"ranks\[1\]\[1\] is 0; ranks\[1\] must be at least 1"),
         ([[1], [2**53 + 2]], r"ranks\[1\]\[0\] is 9007199254740994; .* at most 2\*\*53"),
+        ([[2.0**53]], r"ranks\[0\]\[0\] is 9007199254740992.0; .* given as integers: float64 rou"),
+        (
+            [np.array([5, 2**24], np.float32)],
+            r"ranks\[0\]\[1\] is 16777216.0; .* as integers: float32 rounds",
+        ),
+        (
+            [np.array([2**11], np.float16)],
+            r"ranks\[0\]\[0\] is 2048.0; .* given as integers: float16 rounds",
+        ),
         ([[1], [2**70]], r"ranks\[1\] is \[1180591620717411303424\]"),
         ([[1.5]], r"ranks\[0\]\[0\] is 1.5"),
         ([["a"]], r"ranks\[0\] is of type <U1"),
@@ -342,3 +349,20 @@ def test_instances_may_have_names():
 def test_names_tell_instances_apart(users, says):
     with pytest.raises(ValueError, match=says):
         Ranks.from_lists([[1], [2], [3]], users=users)
+
+
+def test_labels_are_not_lost():
+    by_user = {"ann": [1], "bob": [5, 2]}
+    for lists in (by_user, pd.Series(by_user)):
+        ranks = Ranks.from_lists(lists)
+        assert known(ranks.users).tolist() == ["ann", "bob"]
+    assert Ranks.from_lists(pd.Series([[1], [5, 2]])).users is None
+    with pytest.raises(ValueError, match="index is a Series whose index"):
+        ranks[pd.Series({"bob": True, "ann": False})]
+
+
+def test_a_table_is_no_list_of_ranks():
+    table = pd.DataFrame({"user": [1, 2, 3], "rank": [9, 8, 9]})
+    with pytest.raises(ValueError, match=r"ranks is a DataFrame; .* ranks\['rank'\]"):
+        Recall(k=5).mean(table)
+    assert Recall(k=5).mean(table["rank"]) == 0

@@ -385,11 +385,6 @@ NAMED = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann", "bob"], ["nut",
         (ONE, pd.DataFrame({"user": [0], "movie": [1]}), " has no column 'item'"),
         (NAMED, {"zoe": []}, " holds the user 'zoe', which the split lacks; its users are those "),
         (NAMED, {"ann": [0]}, " holds the item 0, which the split lacks; its items are those in "),
-        (
-            Split(ONE.train, [0], [2], item_names=list("aabcd")),
-            {0: ["b"]},
-            " is ambiguous: split.item_names holds 'a' twice",
-        ),
     ],
 )
 def test_pairs_that_are_none(name, split, pairs, message):

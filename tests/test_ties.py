@@ -139,6 +139,9 @@ def test_users_have_names_of_any_kind():
         assert known(ranks.users).tolist() == names[:2]
         assert ranks.values.tolist() == [1, 4, 2]
         assert known(tied[[0, 2]].users).tolist() == [names[0]] * 2
+    tied = TiedRanks([4, 2], 0, 9, users=np.array([3, 2**60 + 1], dtype=object))
+    assert known(tied.users).tolist() == [3, 2**60 + 1]
+    assert known(tied.users).dtype == np.int64
     with pytest.raises(ValueError, match=r"users\[1\] is None"):
         TiedRanks([4, 2], 0, 9, users=["u", None])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"users has shape \(1,\), best has shape \(2,\)"):
@@ -229,7 +232,7 @@ def test_an_index_takes_entries(tied, data):
 def test_labelled_data_are_aligned_or_refused():
     best = pd.Series([1, 4], index=["u", "v"])
     tied, sizes = pd.Series([1, 0], index=["u", "v"]), pd.Series([9, 5], index=["v", "u"])
-    assert TiedRanks(best, tied, sizes[::-1]).n_items.tolist() == [5, 9]
+    assert TiedRanks(best, tied, sizes[::-1], users=best.index).n_items.tolist() == [5, 9]
     with pytest.raises(ValueError, match="n_tied and n_items have different indexes; align them"):
         TiedRanks(best, tied, sizes)
     with pytest.raises(ValueError, match="best and n_items have different indexes; align them"):
@@ -319,3 +322,15 @@ def test_tied_ranks_cannot_be_changed():
             getattr(tied, name)[0] = 1
         with pytest.raises(FrozenInstanceError):
             setattr(tied, name, best)
+
+
+def test_labels_are_not_lost():
+    best = pd.Series([1, 5], index=["ann", "bob"])
+    with pytest.raises(ValueError, match=r"best is a Series whose index .* users=best\.index"):
+        TiedRanks(best, 0, 9)
+    assert known(TiedRanks(best, 0, 9, users=best.index).users).tolist() == ["ann", "bob"]
+    assert TiedRanks(best.reset_index(drop=True), 0, 9).users is None
+    ranks = TiedRanks([1, 5], 0, 9, users=["ann", "bob"])
+    with pytest.raises(ValueError, match=r"index is a Series whose index .* index\.to_numpy\(\)"):
+        ranks[pd.Series({"bob": True, "ann": False})]
+    assert len(ranks[pd.Series([True, False])]) == 1

@@ -18,10 +18,10 @@ from sampled_metrics._checks import (
     refuse,
     shown,
 )
-from sampled_metrics._ids import as_users, repeated
+from sampled_metrics._ids import as_users
 from sampled_metrics.comparison import check_same_users
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ties import TiedRanks, one_instance_each
+from sampled_metrics.ties import TiedRanks, one_instance_each, users_of
 
 EXAMPLE = '{"mine": exact_ranks(model, split)}'
 
@@ -42,7 +42,10 @@ def aligned(ranks: Mapping[str, Any]) -> Aligned:
     """Return all recommenders with the users of the first one, in its order."""
     named: dict[str, Any] = as_named("ranks", ranks, EXAMPLE)
     called = {f"ranks[{name!r}]": _settled(given) for name, given in named.items()}
-    users = {name: _users_of(name, given) for name, given in called.items()}
+    users = {name: users_of(name, given) for name, given in called.items()}
+    for name, given in called.items():
+        if isinstance(given, TiedRanks):
+            one_instance_each(name, given)
     plain = {name: _without_index(name, given) for name, given in called.items()}
     (first, known), *others = users.items()
     for name, theirs in others:
@@ -93,21 +96,6 @@ def _settled(given: Any) -> Any:
     if isinstance(given, TiedRanks) and (given.has_several or given.gains is not None):
         return given if given.n_tied.any() else given.to_ranks("optimistic")
     return given
-
-
-def _users_of(name: str, given: Any) -> NDArray[Any] | None:
-    if isinstance(given, Ranks | TiedRanks):
-        if isinstance(given, TiedRanks):
-            one_instance_each(name, given)
-        return given.users
-    index = index_of(given)
-    if index is None:
-        return None
-    users = as_users(f"{name}.index", index, (len(given),), name)
-    if (again := repeated(users)).size:
-        user = shown(users.tolist()[again[0]])
-        raise ValueError(f"{name} has user {user} twice; give one rank per user")
-    return users
 
 
 def _without_index(name: str, given: Any) -> Ranks | TiedRanks | IntArray:

@@ -57,6 +57,13 @@ def as_csr(matrix: Any) -> Any:
     return matrix.tocsr()
 
 
+def rounded(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which floats are so large that their type may have rounded an integer to them."""
+    if array.dtype.kind != "f":
+        return np.zeros(array.shape, dtype=bool)
+    return np.asarray(np.abs(array) >= 2 ** (1 + min(np.finfo(array.dtype).nmant, 52)))
+
+
 def as_integers(
     name: str,
     values: ArrayLike,
@@ -65,9 +72,15 @@ def as_integers(
     high_name: str = "2**53",
 ) -> IntArray:
     """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
+    if hasattr(values, "columns"):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}; pass one of its columns, as in {name}['rank'], "
+            f"or {name}.to_numpy() if all of them are meant"
+        )
     array = as_array(name, values)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
+    inexact, kind = rounded(array), array.dtype
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
             fractional = ~(np.isfinite(array) & (array == np.floor(array)))
@@ -81,6 +94,8 @@ def as_integers(
         refuse(name, array, array < low, f"at least {low}")
     if (too_high := np.broadcast_to(array > high, array.shape)).any():
         refuse(name, array, too_high, f"at most {high_name}")
+    if inexact.any():
+        refuse(name, array, inexact, f"given as integers: {kind} rounds numbers of this size")
     return array.astype(np.int64)
 
 
@@ -254,6 +269,21 @@ def no_index(name: str, value: object) -> None:
         raise ValueError(
             f"{name} is a {type(value).__name__} with an index; pass {name}.to_numpy() in the "
             "order of the ranks"
+        )
+
+
+def labels_of(value: object) -> Any:
+    """Return the keys of a dict or an index, or None: 0, 1, ... are no labels."""
+    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
+    labels = [*value] if by_name else index_of(value)  # type: ignore[misc]
+    return None if labels is None or list(labels) == list(range(len(labels))) else labels
+
+
+def no_labels(name: str, value: object, remedy: str) -> None:
+    """Refuse labels that would be lost."""
+    if labels_of(value) is not None:
+        raise ValueError(
+            f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; {remedy}"
         )
 
 

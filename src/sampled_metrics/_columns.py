@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import LARGEST, IntArray, as_path, is_real, shown
+from sampled_metrics._checks import IntArray, as_path, is_real, rounded, shown
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -106,8 +106,12 @@ class Table:
         series = self.frame[column]
         if self.is_text:
             return _from_text(series.to_numpy(), lambda i: f"{self.at(i)}: {column!r}")
-        values = (series.cast(nw.Float64()) if series.dtype.is_decimal() else series).to_numpy()
-        return as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
+        is_decimal = series.dtype.is_decimal()
+        values = (series.cast(nw.Float64()) if is_decimal else series).to_numpy()
+        numbers = as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
+        if (is_decimal or series.dtype.is_integer()) and rounded(numbers).any():
+            _check_exact(numbers, series.to_list(), lambda i: f"{self.at(i)}: {column!r}")
+        return numbers
 
 
 def column_names(**columns: str) -> dict[str, str]:
@@ -213,6 +217,9 @@ def _read_csv(path: Path) -> pd.DataFrame:
     """Read a file of text as text: how its columns are meant is known only where they are used."""
     import pandas as pd
 
+    header = pd.read_csv(path, header=None, nrows=1, dtype=object, keep_default_na=False).iloc[0]
+    for twice in header[header.duplicated() & (header != "")]:
+        raise ValueError(f"the column {twice!r} is there twice; leave one of the two out")
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
         return pd.read_csv(
@@ -230,9 +237,11 @@ def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
     given = [TRUTH.get(word, word) if isinstance(word, str) else "nan" for word in words]
     for kind in (int, float):
         try:
-            return as_numbers(np.array(list(map(kind, given))), at)
+            numbers = as_numbers(np.array(list(map(kind, given)), dtype=object), at)
         except ValueError:
             continue
+        _check_exact(numbers, given, at)
+        return numbers
     i = next(i for i, word in enumerate(given) if not _is_number(word))
     raise ValueError(f"{at(i)} is {shown(words[i])}; it must be a number")
 
@@ -249,6 +258,8 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
     """Give ids numbers in the order in which they first appear; `at(i)` names row i in an error."""
     import pandas as pd
 
+    if getattr(values, "dtype", None) == np.float16:
+        values = np.asarray(values)  # an index of pandas would hold them as float32
     try:
         codes, distinct = pd.factorize(values)
     except TypeError as error:
@@ -260,10 +271,10 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
         names = _as_objects(np.asarray(distinct, dtype=object))
     for i in np.flatnonzero(_are_no_ids(names))[:1]:
         row = int(np.argmax(codes == i))
-        raise ValueError(
-            f"{at(row)} is {shown(names.tolist()[i])}; ids must be all integers below 2**63, or "
-            "all names of one type that are not numbers"
-        )
+        rule = "all integers below 2**63, or all names of one type that are not numbers"
+        if rounded(names)[i]:
+            rule = f"given as integers: {names.dtype} rounds numbers of this size"
+        raise ValueError(f"{at(row)} is {shown(names.tolist()[i])}; ids must be {rule}")
     names = names if names.dtype.kind == "O" else names.astype(np.int64, copy=False)
     return Ids(codes.astype(np.int64, copy=False), names)
 
@@ -284,7 +295,7 @@ def _are_no_ids(names: NDArray[Any]) -> NDArray[np.bool_]:
     if names.dtype.kind in "iu":
         return np.asarray(names > 2**63 - 1)
     if names.dtype.kind == "f":
-        return np.asarray((np.abs(names) > LARGEST) | (names != np.floor(names)))
+        return np.asarray(rounded(names) | (names != np.floor(names)))
     if names.dtype.kind == "b":
         return np.ones(len(names), dtype=bool)
     other = [type(name) is not type(names[0]) for name in names]
@@ -298,13 +309,26 @@ def as_numbers(values: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
 
     if values.dtype.kind == "O":
         inferred = pd.Series(values, dtype=object).infer_objects().to_numpy()
-        numbers = inferred.dtype.kind in "biuf"
+        given, numbers = values, inferred.dtype.kind in "biuf"
         values = (
             inferred if numbers else np.array([_as_float(x, at, i) for i, x in enumerate(values)])
         )
+        _check_exact(values, given, at)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{at(0)} is {shown(values[0])}; it must be a number")
     return values.astype(np.int8) if values.dtype.kind == "b" else values
+
+
+def _check_exact(numbers: NDArray[Any], given: Any, at: Callable[[int], str]) -> None:
+    """Refuse an integer that was rounded on its way to a float."""
+    for i in np.flatnonzero(rounded(numbers) & np.isfinite(numbers)).tolist():
+        word = given[i]
+        is_integer = not isinstance(word, str) or word.strip().lstrip("+-").isdecimal()
+        if is_integer and int(word) != int(numbers[i]):
+            raise ValueError(
+                f"{at(i)} is {word}; an integer so large is rounded where others are missing or "
+                "fractions: leave out the rows without a number, or give smaller integers"
+            )
 
 
 def _as_float(value: Any, at: Callable[[int], str], i: int) -> float:

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import (
-    LARGEST,
     IntArray,
     as_array,
     as_integer,
     as_integers,
+    is_real,
     read_only,
+    refuse,
     shown,
 )
 
 LARGEST_ID = 2**31 - 1
-"""The largest integer id: an id takes four bytes, and a pair of them fits into an int64."""
+"""The largest id that is a number: it takes four bytes, and a pair of them fits into an int64."""
 
 
 def number_ids(
@@ -29,7 +30,7 @@ def number_ids(
 
     `argument` is what the caller calls `size`: "n_users" or "n_items".
     """
-    ids = {name: as_ids(name, values) for name, values in columns.items()}
+    ids = {name: as_ids(name, values, numbers=True) for name, values in columns.items()}
     where = " and ".join(ids)
     kinds = {array.dtype.kind for array in ids.values() if array.size}
     if "O" not in kinds:
@@ -46,19 +47,32 @@ def number_ids(
     )
 
 
-def as_ids(name: str, values: ArrayLike, low: int = 0, high: int = LARGEST_ID) -> NDArray[Any]:
-    """Return ids as an array of int64 if they are numbers, as one of objects if they are not."""
+def as_ids(name: str, values: ArrayLike, numbers: bool = False) -> NDArray[Any]:
+    """Return ids as an array of int64 if they are numbers, as one of objects if they are not.
+
+    Numbers of rows or columns (`numbers`) are small, and integers that are names may be any.
+    """
     try:
         array = np.asarray(values)
     except Exception:  # as_integers explains it
         array = np.empty(0)
-    if array.dtype.kind in "biuf" or array.size == 0 or np.ma.isMaskedArray(values):
-        array = as_integers(name, values, low, high, "2**31 - 1" if high == LARGEST_ID else "2**53")
+    masked = np.ma.isMaskedArray(values)
+    if array.dtype.kind == "O" and not masked and all(map(_is_integer, array.flat)):
+        values = array = np.asarray(array.tolist())
+    if array.dtype.kind in "biuf" or array.size == 0 or masked:
+        limits: Any = (
+            (0, LARGEST_ID, "2**31 - 1") if numbers else (-(2**63), 2**63 - 1, "2**63 - 1")
+        )
+        array = as_integers(name, values, *limits)
     else:
         array = _objects(values)
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; {name} must be one flat list")
     return array
+
+
+def _is_integer(value: object) -> bool:
+    return is_real(value) and isinstance(value, int | np.integer)
 
 
 def _objects(values: Any) -> NDArray[Any]:
@@ -72,9 +86,7 @@ def _objects(values: Any) -> NDArray[Any]:
 
 def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> NDArray[Any]:
     """Return what instances are called: an array of int64, or one of objects, none missing."""
-    # What comes as an array of integers was not rounded on its way: any of them is an id.
-    exact = isinstance(values, np.ndarray) and values.dtype.kind in "iu"
-    ids = as_ids(name, values, *((-(2**63), 2**63 - 1) if exact else (-LARGEST, LARGEST)))
+    ids = as_ids(name, values)
     if ids.shape != shape:
         raise ValueError(
             f"{name} has shape {ids.shape}, {of} has shape {shape}; {name} must be one for each "
@@ -87,6 +99,8 @@ def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> N
 
 def as_names(argument: str, names: ArrayLike | None, size: int) -> NDArray[Any] | None:
     """Return what users or items are called, one name for each, or None where that is not known."""
+    import pandas as pd
+
     if names is None:
         return None
     array = as_array(argument, names).copy()
@@ -94,6 +108,8 @@ def as_names(argument: str, names: ArrayLike | None, size: int) -> NDArray[Any] 
         raise ValueError(
             f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
         )
+    if (again := pd.Series(array).duplicated().to_numpy()).any():
+        refuse(argument, array, again, "all different: each tells one from all others")
     return read_only(array)
 
 
@@ -138,9 +154,6 @@ def find_ids(
     import pandas as pd
 
     index = pd.RangeIndex(size) if names is None else pd.Index(names, tupleize_cols=False)
-    if not index.is_unique:
-        twice = shown(index[index.duplicated()][0])
-        raise ValueError(f"{name} is ambiguous: split.{what}_names holds {twice} twice")
     try:
         found = index.get_indexer(pd.Index(ids, tupleize_cols=False)).astype(np.int64)
     except TypeError as error:

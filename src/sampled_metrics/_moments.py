@@ -18,9 +18,9 @@ from sampled_metrics.ties import TiedRanks
 class Moments(NamedTuple):
     """Of several estimates, for each user: the mean and two variances; (n_users, n_estimates).
 
-    The mean is less an offset that all recommenders share for a user: differences do not show it,
-    and estimates that are all alike, such as those of Recall@10 among 10 items, leave no rounding
-    errors.
+    The mean is less an offset, which recommenders of one kind share for a user: their differences
+    do not show it, and estimates that are all alike, such as those of Recall@10 among 10 items,
+    leave no rounding errors.
     """
 
     mean: FloatArray
@@ -49,6 +49,8 @@ def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) 
 def sampled_moments(ranks: Any, tables: Tables) -> Moments:
     """Return the moments of the estimates of all cells."""
     n, draw = tables.draw.items_of(ranks), tables.draw
+    if isinstance(ranks, Ranks) and ranks.is_one_each and ranks.gains is None:
+        ranks = ranks.values  # exactly as plain ranks, of which the difference is then 0
     if isinstance(ranks, Ranks):
         fitted = tables.fitted(n)
         mean = np.column_stack([f.expectation(ranks, draw) for f in fitted])

@@ -76,11 +76,14 @@ def pairs_of(
     """Return the pairs of a table, a file or a dict by user, with the values that it has.
 
     `needed` and `possible` are keywords of columns of numbers. A dict by user holds dicts from
-    item to the first of them; where none is needed, it may hold lists of items.
+    item to the first of them; where none is needed, it may hold lists of items, and where none is
+    possible, it must.
     """
     both = {keyword: columns[keyword] for keyword in ("user", "item")}
     refuse_columns(name, given, columns)
     if isinstance(given, Mapping):
+        if not (needed or possible):
+            _refuse_values(name, given)
         return _pairs_of_dict(name, given, next(iter((*needed, *possible)), None), not needed)
     required = both | {keyword: columns[keyword] for keyword in needed}
     table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
@@ -96,6 +99,16 @@ def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
             f"{name} is a dict with the keys {keys[0]!r} and {keys[1]!r}; if it holds columns, not "
             f"users, give pandas.DataFrame({name})"
         )
+
+
+def _refuse_values(name: str, given: Mapping[Any, Any]) -> None:
+    """Refuse a dict from item to number where numbers mean nothing: 0 could be in or out."""
+    for user, row in given.items():
+        if isinstance(row, Mapping):
+            raise ValueError(
+                f"{name}[{user!r}] is {shown(row)}; it must be a list of items, as "
+                f"list({name}[{user!r}]) is"
+            )
 
 
 def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: str | None, optional: bool) -> Pairs:
@@ -121,7 +134,8 @@ def _entries(name: str, user: object, row: Any, lists: bool) -> Any:
     """Return the items of one user, with their values if these were given."""
     if isinstance(row, Mapping):
         return row
-    if not lists or isinstance(row, str | bytes) or not isinstance(row, Iterable):
+    one = isinstance(row, str | bytes) or getattr(row, "ndim", 1) == 0
+    if not lists or one or not isinstance(row, Iterable):
         what = (
             "a list of items or a dict from item to number"
             if lists

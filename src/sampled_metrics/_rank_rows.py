@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._checks import LARGEST, FloatArray, IntArray
+from sampled_metrics._checks import LARGEST, FloatArray, IntArray, rounded
 from sampled_metrics._columns import Ids
 from sampled_metrics._flat import offsets_of
 from sampled_metrics.ranks import Ranks
@@ -50,6 +50,8 @@ class Rows:
     def whole(self, keyword: str, values: NDArray[Any], low: int) -> IntArray:
         bad = ~((values >= low) & (values <= LARGEST) & (values == np.floor(values)))
         self.refuse(keyword, bad, f"it must be a whole number of at least {low}")
+        rule = f"give it as an integer: {values.dtype} rounds numbers of this size"
+        self.refuse(keyword, rounded(values), rule)
         return values.astype(np.int64)
 
 

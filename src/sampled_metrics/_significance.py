@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._checks import FloatArray
+from sampled_metrics._moments import clean_mean
 
 ENTRIES = 2**22  # resampled differences in memory at once, about
 
@@ -22,7 +23,9 @@ def paired_tests(
     from tqdm import tqdm
 
     size = len(differences)
-    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    constant = np.ptp(differences, axis=0) <= 1e-12 * np.abs(differences).max(axis=0)  # as rounded
+    differences = np.where(constant, differences[0], differences)
+    mean, spread = clean_mean(differences), differences.std(axis=0, ddof=1) * ~constant
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = mean / spread
     found = {
@@ -52,6 +55,8 @@ def _tests(
     moves = np.ptp(differences) > 0
     options: dict[str, Any] = {"n_resamples": n_resamples, "batch": batch, "rng": rng}
     signs = stats.permutation_test(data, np.mean, permutation_type="samples", **options)
+    if clean_mean(differences) == 0:  # every other mean is at least as far from 0
+        signs.pvalue = 1.0
     if not moves:  # a t test has nothing to compare the difference with
         here = float(differences[0])
         return {"low": here, "high": here, "p_t": np.nan, "p_randomization": signs.pvalue}

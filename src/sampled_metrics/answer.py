@@ -18,7 +18,6 @@ from sampled_metrics._checks import (
     as_kind,
     as_list,
     one_or_one_each,
-    refuse,
 )
 from sampled_metrics._fits import Cell, Fit, Tables, cells_of
 from sampled_metrics._moments import Moments, exact_moments, sampled_moments
@@ -26,7 +25,7 @@ from sampled_metrics.bounds import Bounds, metric_bounds
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import BiasVariance, Uncorrected
 from sampled_metrics.metric import Metric
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import Ranks, check_sampled
 from sampled_metrics.report import Evaluation
 from sampled_metrics.sampling import Draw
 from sampled_metrics.ties import TiedRanks
@@ -243,9 +242,7 @@ def _estimates(name: str, ranks: Any, tables: Tables) -> FloatArray:
         "draw.n_items", np.asarray(tables.draw.n_items), relevant.shape, low=2, of=name
     )
     if isinstance(ranks, Ranks):
-        known = relevant + m if ranks.n_items is None else ranks.n_items
-        if (bad := known != relevant + m).any():
-            refuse(f"{name}.n_items", known, bad, "n_samples and the relevant items together")
+        check_sampled(name, ranks, m)
         if not ranks.is_one_each or ranks.gains is not None:
             return np.column_stack([fitted(ranks) for fitted in tables.fitted(n)])
         ranks = ranks.values

@@ -29,7 +29,7 @@ from sampled_metrics._programs import (
 )
 from sampled_metrics.metric import Metric
 from sampled_metrics.metrics import AUC
-from sampled_metrics.ranks import Ranks, check_all_ranked
+from sampled_metrics.ranks import Ranks, check_all_ranked, check_sampled
 from sampled_metrics.sampling import Draw
 from sampled_metrics.ties import TiedRanks
 
@@ -247,6 +247,7 @@ def _plain(sampled_ranks: Ranks | ArrayLike, draw: Draw) -> IntArray:
                 "sampled_ranks has instances with several relevant items or none; bounds are for "
                 "one each"
             )
+        check_sampled("sampled_ranks", given, draw.n_samples)
         given = given.values
     sampled = as_integers("sampled_ranks", given, 1, draw.n_samples + 1, "n_samples + 1")
     if not sampled.size:

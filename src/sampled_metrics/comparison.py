@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import ceil, inf, isfinite, nan, sqrt
 from typing import Any
 
@@ -27,7 +27,9 @@ from sampled_metrics._checks import (
     as_kind,
     as_number,
     as_real,
+    labels_of,
     same_index,
+    shown,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
 from sampled_metrics._moments import Moments, clean_mean, exact_moments, sampled_moments
@@ -48,7 +50,9 @@ class Comparison:
     """The difference of two recommenders in one evaluation: its mean and its variance.
 
     `compare` returns one. All probabilities are those of a normal distribution with this mean and
-    variance, which is a good approximation from a few dozen users on.
+    variance. That is a good approximation if a few dozen users or more have different values for
+    the two recommenders. For recall near the top, where nearly all users have 0 twice, a few
+    hundred users may be too few.
 
     Parameters
     ----------
@@ -191,7 +195,8 @@ class Comparison:
         Returns
         -------
         float
-            The least number, infinite if the reported difference has the wrong sign on average.
+            The least number, infinite if the reported difference is 0 or has the wrong sign on
+            average.
 
         Raises
         ------
@@ -320,6 +325,7 @@ def compare(
                 f"n_items is given beside a draw; give it as Draw({draw.n_samples}, n_items=...)"
             )
     same_index(a=a, b=b, n_items=n_items)
+    check_same_names({"a": a, "b": b})
     sizes = n_items if draw is None else draw.n_items
     ranks = {name: as_ranks_of_users(name, given, sizes) for name, given in (("a", a), ("b", b))}
     check_same_users(ranks)
@@ -358,7 +364,7 @@ def comparisons_of(
 
 def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Comparison]:
     """Compare two recommenders by each estimate, whose exact differences are given."""
-    each = one.mean - other.mean
+    each = one.mean - other.mean + (one.offset - other.offset)  # the last is 0 if they share it
     means = truth, clean_mean(each)
     parts = (
         each.var(axis=0, ddof=1),
@@ -381,6 +387,23 @@ def as_ranks_of_users(
     for n_items in sizes:
         check_instances(name, ranks, n_items)
     return ranks
+
+
+def check_same_names(recommenders: dict[str, Any]) -> None:
+    """Refuse recommenders whose users are named, and are others or in another order."""
+    users = {
+        name: given.users if isinstance(given, Ranks | TiedRanks) else labels_of(given)
+        for name, given in recommenders.items()
+    }
+    named = [(name, list(each)) for name, each in users.items() if each is not None]
+    for (first, one), (name, other) in pairwise(named):
+        for x, (user, theirs) in enumerate(zip(one, other, strict=False)):  # lengths come later
+            if user != theirs:
+                raise ValueError(
+                    f"{name} has user {shown(theirs)} at place {x}, {first} has {shown(user)}; "
+                    "they must be the same users in the same order, which evaluate() sees to by "
+                    "itself"
+                )
 
 
 def check_same_users(recommenders: dict[str, Any]) -> None:

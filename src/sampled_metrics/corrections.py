@@ -31,7 +31,7 @@ from sampled_metrics._distribution import blocks, chain_probabilities
 from sampled_metrics._terms import by_count, relevance_weights
 from sampled_metrics.metric import Metric
 from sampled_metrics.problem import Problem
-from sampled_metrics.ranks import Ranks, check_all_ranked
+from sampled_metrics.ranks import Ranks, check_all_ranked, check_sampled
 from sampled_metrics.sampling import Draw, expect_terms
 from sampled_metrics.ties import TiedRanks, one_instance_each
 
@@ -199,6 +199,7 @@ class CorrectedMetric:
         above = sampled_ranks.values - sampled_ranks.order
         if (bad := above > self.draw.n_samples).any():
             refuse("sampled_ranks.values", sampled_ranks.values, bad, "at most n_samples + q")
+        check_sampled("sampled_ranks", sampled_ranks, self.draw.n_samples)
         weight = relevance_weights(self.metric, sampled_ranks)
         estimate = np.full(len(sampled_ranks), np.nan)
         n_items = self._items_each("sampled_ranks", (len(sampled_ranks),))

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import (
-    LARGEST,
     IntArray,
     as_array,
     as_choice,
@@ -53,8 +52,7 @@ class Split:
     Raises
     ------
     ValueError
-        If `train` holds anything but ones, an id is out of range, a pair occurs twice, a held-out
-        item is also among the user's training items, or the number of names is wrong.
+        If `train` holds anything but ones, an id is out of range, a pair occurs twice, a XX
 
     Examples
     --------
@@ -345,7 +343,7 @@ def leave_last_out(
     events : table
         Columns user, item and timestamp; others are ignored. Any table whose columns have names
         (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
-        dates (datetime64).
+        dates (datetime64, with or without a time zone).
     repeated : {"refuse", "first", "last"}
         What to do with a pair of user and item that occurs several times: "refuse" raises an
         error; "first" and "last" count only the first or the last of its events, in the order of
@@ -382,7 +380,7 @@ def leave_last_out(
     n_out = 1 + as_flag("validation", validation)
     columns = _columns(events)
     same_index(**columns)
-    user, item = (as_ids(name, columns[name], -LARGEST, LARGEST) for name in list(columns)[:2])
+    user, item = (as_ids(name, columns[name]) for name in list(columns)[:2])
     time = _times(columns["events['timestamp']"])
     if not len(user) == len(item) == len(time):
         raise ValueError(
@@ -431,9 +429,12 @@ def _columns(events: Any) -> dict[str, Any]:
     return columns
 
 
-def _times(values: ArrayLike) -> NDArray[Any]:
+def _times(values: Any) -> NDArray[Any]:
     """Return timestamps as a flat array that can be sorted."""
     name = "events['timestamp']"
+    dtype: Any = getattr(values, "dtype", None)
+    if hasattr(dtype, "tz"):  # NumPy's dates have no time zone
+        values = values.to_numpy(f"datetime64[{dtype.unit}]")
     time = np.asarray(values) if np.ma.isMaskedArray(values) else as_array(name, values)
     if (
         np.ma.isMaskedArray(values)

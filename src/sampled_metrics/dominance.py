@@ -214,7 +214,8 @@ def _lead_over_shares(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArr
         leads = lead + np.cumsum(np.bincount(where, runs.height[run]))
         if leads.size:
             lead = leads[-1]
-            kept = np.unique([*_turns(leads, noise), leads.argmax(), leads.argmin()])
+            ends = [(side * leads > (side * leads).max() - noise).argmax() for side in (1, -1)]
+            kept = np.unique([*_turns(leads, noise), *ends])
             lists.append((points[kept], leads[kept]))
     return np.concatenate([x for x, _ in lists]), np.concatenate([y for _, y in lists])
 

@@ -416,5 +416,7 @@ def _check_possible(share: FloatArray) -> None:
     if (impossible := share < np.finfo(float).tiny).any():
         i = int(np.argmax(impossible)) + 1
         raise ValueError(
-            f"no rank that the prior allows leads to sampled rank {i}; its estimate is undefined"
+            f"no rank that the prior allows leads to sampled rank {i} of {len(share)}, so its "
+            "estimate is undefined; leave out instances with few items, or choose another prior "
+            "or fewer samples"
         )

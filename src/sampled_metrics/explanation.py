@@ -87,7 +87,9 @@ class Explanation:
         The largest possible standard error of `value`. For a metric with only two values, such as
         `Recall`, this is the standard error itself. None without the number of users.
     interval : Bounds or None
-        The interval of the mean over all users and samples, with at least this confidence.
+        The interval of the mean over all users and samples, by Wilson's method: it covers the
+        mean with about this confidence, and with less where the mean is within a few users' shares
+        of an end.
     bounds_with_error : Bounds or None
         The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None

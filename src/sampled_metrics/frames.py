@@ -53,7 +53,8 @@ def ranks_from_scores(
         item is; 0 is not relevant. By default, the column `relevance` of `scores` is used.
     exclude : table, path or dict, optional
         Pairs that are not candidates, such as training and validation events: a table of `user`
-        and `item`, or a dict from user to items. Pairs without a score are allowed.
+        and `item`, or a dict from user to a list of items. Pairs without a score are allowed, but
+        some user must have scores.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
@@ -67,10 +68,11 @@ def ranks_from_scores(
     Raises
     ------
     ValueError
-        If a column or an id is missing; if a pair occurs twice, or ids are integers in one table
-        and names in the other; if a candidate has no score, or a relevant item an infinite one; if
-        a relevant item has no score, or is excluded; if a relevance is missing, negative or
-        infinite.
+        If a column or an id is missing; if a column or a pair occurs twice, or ids are integers in
+        one table and names in the other; if a candidate has no score, or a relevant item an
+        infinite one; if a large integer is rounded, as its column has fractions or missing scores;
+        if a relevant item has no score, or is excluded; if no user in `exclude` has scores; if a
+        relevance is missing, negative or infinite.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -80,8 +82,9 @@ def ranks_from_scores(
 
     Notes
     -----
-    Ids are integers, or names: strings, categories, UUIDs or other values of one type. In a text
-    file, the ids of a column are integers if all are written like integers ("7", not "07").
+    Ids are integers, or names: strings, categories, UUIDs or other values of one type. Whole
+    floats are integers where their type tells each from the next: float32 does so below 2**24. In
+    a text file, the ids of a column are integers if all are written like integers ("7", not "07").
 
     Examples
     --------
@@ -116,6 +119,7 @@ def ranks_from_scores(
         place, gains = _found(users, listed, others[0])
     left = np.ones(len(listed.items), dtype=bool)
     if gone is not None:
+        _check_excluded(gone[0], listed, others[-1])
         left[find(listed, others[-1])[1]] = False
     for i in place[~left[place]][:1]:
         raise ValueError(
@@ -135,6 +139,15 @@ def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
     """Return pairs, and the positions of each pair's first occurrence: events may be repeated."""
     key = pairs.users.codes * max(1, len(pairs.items.names)) + pairs.items.codes
     return pairs, np.unique(key, return_index=True)[1]
+
+
+def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
+    """Refuse pairs of which no user has a score: they may be an item and a user."""
+    if len(gone.items) and not (listed.counts[gone.counts > 0] > 0).any():
+        raise ValueError(
+            f"exclude has user {excluded.users.name(0)!r}, scores does not, nor any other user of "
+            "exclude; name the users as scores does, and see that user and item are not swapped"
+        )
 
 
 def _positive(listed: Gathered) -> tuple[IntArray, FloatArray]:

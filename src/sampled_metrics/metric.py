@@ -231,8 +231,9 @@ class Metric(ABC):
         ranks, n_items
             As in a call of the metric.
         empty : float
-            The value of an instance without relevant items, such as 0.
-            With NaN, the default, the mean leaves out such instances.
+            The value of an instance for which the metric is not defined, such as 0: one without
+            relevant items or, for AUC, without any other item. With NaN, the default, the mean
+            leaves out such instances.
 
         Returns
         -------

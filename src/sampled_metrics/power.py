@@ -15,7 +15,13 @@ from sampled_metrics._checks import (
     same_index,
 )
 from sampled_metrics._fits import Fit
-from sampled_metrics.comparison import Given, as_ranks_of_users, check_same_users, comparisons_of
+from sampled_metrics.comparison import (
+    Given,
+    as_ranks_of_users,
+    check_same_names,
+    check_same_users,
+    comparisons_of,
+)
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.sampling import Draw
@@ -82,7 +88,9 @@ def power_analysis(
     named = as_named("recommenders", recommenders, '{"A": ranks_of_a, "B": ranks_of_b}')
     if len(named) < 2:
         raise ValueError(f"recommenders has the one name {[*named]}; it must have two or more")
-    same_index(**{f"recommenders[{name!r}]": given for name, given in named.items()})
+    called = {f"recommenders[{name!r}]": given for name, given in named.items()}
+    same_index(**called)
+    check_same_names(called)
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     made, sizes = _as_draws(draws), _as_sizes(n_users)
     n_items = [None if draw is None else draw.n_items for draw in made]

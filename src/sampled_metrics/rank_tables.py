@@ -26,7 +26,7 @@ from sampled_metrics._flat import flat_integers, offsets_of
 from sampled_metrics._pairs import by_integer
 from sampled_metrics._rank_rows import Rows, ranks_of
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.ties import TiedRanks
+from sampled_metrics.ties import TiedRanks, users_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +47,8 @@ def rank_table(recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike]) -> pd.
     Parameters
     ----------
     recommenders : mapping from str to Ranks, TiedRanks or array_like of int
-        The ranks of each recommender, by its name. Instances of an array, and those of ranks
-        without `users`, are numbered 0, 1, ...
+        The ranks of each recommender, by its name. A pandas Series names its users by its index.
+        Instances of an array, and those of ranks without `users`, are numbered 0, 1, ...
 
     Returns
     -------
@@ -112,7 +112,7 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
     """Return the columns of one recommender, without its name."""
     import pandas as pd
 
-    users = getattr(ranks, "users", None)
+    users = users_of(argument, ranks)
     if isinstance(ranks, TiedRanks):
         counts: dict[str, Any] = {
             "rank": ranks.best,

@@ -19,7 +19,9 @@ from sampled_metrics._checks import (
     FloatArray,
     IntArray,
     as_integers,
+    labels_of,
     no_index,
+    no_labels,
     one_or_one_each,
     read_only,
     refuse,
@@ -191,14 +193,15 @@ class Ranks:
 
         Parameters
         ----------
-        ranks : iterable of sequences or sets of int
+        ranks : iterable or dict of sequences or sets of int
             For each instance, the distinct ranks (from 1) of all its relevant items.
         gains : iterable of sequences of float, optional
             How relevant each of these items is, 0 or above; an item of gain 0 is not relevant.
         n_items : int or array_like of int, optional
             Number of ranked items, one for all or one per instance.
         users : array_like of int or str, optional
-            A name for each instance, all different.
+            A name for each instance, all different. By default, the keys of a dict or the index of
+            a Series, unless that is 0, 1, ...
 
         Returns
         -------
@@ -218,6 +221,8 @@ class Ranks:
         array([4., 1.])
         """
         same_index(ranks=ranks, gains=gains, n_items=n_items, users=users)
+        if users is None:
+            users = labels_of(ranks)
         given, counts = flat_ranks(ranks)
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
@@ -255,6 +260,7 @@ class Ranks:
 
         Positions may be repeated, as in a bootstrap; the result then has no `users`.
         """
+        no_labels("index", index, "pass index.to_numpy() in the order of the ranks")
         x = np.atleast_1d(np.arange(len(self))[index])
         named = self.users is not None and len(np.unique(x)) == len(x)
         taken = ranges(self.offsets[x], self.n_ranked[x])
@@ -369,6 +375,13 @@ def check_within(name: str, rows: Ranks, n: IntArray) -> None:
         raise ValueError(
             f"{name}[{x}] holds rank {rows.values[at]}; ranks must be at most n_items, {n[x]}"
         )
+
+
+def check_sampled(name: str, rows: Ranks, n_samples: int) -> None:
+    """Refuse ranks that are known to be among another number of items than the sampled ones."""
+    n = rows.n_relevant + n_samples
+    if rows.n_items is not None and (bad := rows.n_items != n).any():
+        refuse(f"{name}.n_items", rows.n_items, bad, "n_samples and the relevant items together")
 
 
 def check_all_ranked(name: str, rows: Ranks, why: str = "among all items") -> None:

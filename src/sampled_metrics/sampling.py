@@ -31,6 +31,7 @@ from sampled_metrics._checks import (
     as_integers,
     as_kind,
     no_index,
+    no_labels,
     one_or_one_each,
     read_only,
     refuse,
@@ -360,6 +361,7 @@ class Draw:
         -------
         Draw
         """
+        no_labels("index", index, "pass index.to_numpy() in the order of the instances")
         if self.n_items is None or isinstance(self.n_items, int):
             return self
         return Draw(self.n_samples, n_items=self.n_items[index], replacement=self.replacement)

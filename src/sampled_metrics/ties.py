@@ -16,13 +16,16 @@ from sampled_metrics._checks import (
     as_choice,
     as_generator,
     as_integers,
+    index_of,
+    no_labels,
     one_or_one_each,
     read_only,
     refuse,
     same_index,
+    shown,
 )
 from sampled_metrics._flat import as_gains, offsets_of
-from sampled_metrics._ids import as_users, factorize
+from sampled_metrics._ids import as_users, factorize, repeated
 from sampled_metrics.ranks import Ranks, as_rows, known_items, one_relevant_each
 
 __all__ = ["TiedRanks"]
@@ -84,6 +87,8 @@ class TiedRanks:
         gains: ArrayLike | None = None,
     ) -> None:
         same_index(best=best, n_tied=n_tied, n_items=n_items, users=users, gains=gains)
+        if users is None:
+            no_labels("best", best, "pass users=best.index, or best.to_numpy() to number them")
         ranks = as_integers("best", best)
         if ranks.ndim != 1:
             raise ValueError(f"best has shape {ranks.shape}; best must be a flat list of ranks")
@@ -144,6 +149,7 @@ class TiedRanks:
         Positions may be repeated, as in a bootstrap. The result then has no `users`, unless
         some users have several entries: entries of one user stay one instance.
         """
+        no_labels("index", index, "pass index.to_numpy() in the order of the ranks")
         x = np.atleast_1d(np.arange(len(self))[index])
         users, gains = (None if each is None else each[x] for each in (self.users, self.gains))
         if not self.has_several and len(np.unique(x)) < len(x):
@@ -288,6 +294,19 @@ def one_instance_each(name: str, ranks: TiedRanks) -> None:
             f"{name} holds {counts[x]} items of user {user}; break ties first, as in "
             f'{name}.to_ranks("random", rng=0)'
         )
+
+
+def users_of(name: str, given: Any) -> NDArray[Any] | None:
+    """Return how ranks, or the index of a Series of them, name their users; None if they do not."""
+    if isinstance(given, Ranks | TiedRanks):
+        return given.users
+    if (index := index_of(given)) is None:
+        return None
+    users = as_users(f"{name}.index", index, (len(given),), name)
+    if (again := repeated(users)).size:
+        user = shown(users.tolist()[again[0]])
+        raise ValueError(f"{name} has user {user} twice; give one rank per user")
+    return users
 
 
 def check_instances(

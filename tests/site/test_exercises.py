@@ -351,7 +351,7 @@ def test_axe_finds_nothing_in_what_was_answered(visit, page, width, scheme):
             summary.click()
         tab.get_by_text("0 of 1").wait_for()
     tab.locator(f"html[data-theme={scheme}]").wait_for()
-    tab.evaluate((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    tab.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     where = [[".answer-box"], [".exercise-list"], ["#quiz"]]
     there = [one for one in where if tab.locator(one[0]).count()]
     run = "include => axe.run({include}, {resultTypes: ['violations']})"

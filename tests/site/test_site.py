@@ -184,7 +184,7 @@ AXE = """only => {
 )
 def test_nothing_keeps_anyone_from_reading(tab, width, scheme, rules):
     look(tab, width, scheme)
-    tab.evaluate((files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8"))
+    tab.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     found = tab.evaluate(AXE, rules)
     wrong = [
         f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"

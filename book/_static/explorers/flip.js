@@ -28,7 +28,7 @@ const show = ({ m }) => {
       lines: NAMES.map((name, i) => ({ style: i, name, points: curve.map(([m, v]) => [m, v[i]]) })),
       marks: NAMES.map((_, i) => ({ style: i, x: m, y: sampled[i], field: "m" })),
     }],
-    tables: [[["", ...NAMES], ["exact", ...exact.map((v) => fixed(v, 1))],
+    tables: [[["score", ...NAMES], ["exact", ...exact.map((v) => fixed(v, 1))],
       [`among ${whole(m)}`, ...sampled.map((v) => fixed(v, 1))]]],
   };
 };

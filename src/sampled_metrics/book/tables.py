@@ -59,6 +59,7 @@ def table(
     style = style.format_index(escape="html").format_index(escape="html", axis=1)
     html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
     html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
+    html = re.sub(r'<th class="blank[^"]*"\s*>&nbsp;</th>', "<td></td>", html)  # it heads nothing
     for i, form in enumerate(formats):
         if form is None:
             html = html.replace(f' col{i}"', f' col{i} text"')
