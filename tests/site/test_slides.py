@@ -138,6 +138,10 @@ def test_printed_each_slide_is_one_page_in_landscape(deck):
     tab = deck()
     pdf = tab.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type /Page\b", pdf)) == tab.locator(SLIDES).count()
+    tab.locator("#present").click()
+    presented = tab.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type /Page\b", presented)) == tab.locator(SLIDES).count()
+    tab.keyboard.press("Escape")
     boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert boxes
     assert all(float(width) > float(height) for width, height in boxes)
