@@ -466,14 +466,25 @@ def test_the_root_leads_to_the_book_and_says_what_it_is(browser, site, html):
         assert root.find("meta", key)["content"] == landing.find("meta", key)["content"]
 
 
-def test_reader_can_switch_between_light_and_dark(browser, site):
+DENIED = """for (const storage of ["localStorage", "sessionStorage"]) {
+    Object.defineProperty(window, storage,
+        {configurable: true, get() { throw new DOMException("denied", "SecurityError"); }});
+}"""
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_reader_can_switch_between_light_and_dark(kept, browser, site):
     tab = open_tab(browser, site, f"{PAGES[0]}.html")
+    if not kept:  # as in a browser that lets no page store anything
+        tab.add_init_script(DENIED)
+        tab.reload()
     seen = set()
     for _ in range(3):  # light, dark, as the system is
         tab.locator(".theme-switch-button:visible").first.click()
         seen.add(tab.locator("html").get_attribute("data-theme"))
     assert seen == set(SCHEMES)
     assert tab.wrong == []
+    tab.close()
 
 
 def test_prints_black_on_white(browser, site):
