@@ -487,6 +487,16 @@ def test_reader_can_switch_between_light_and_dark(kept, browser, site):
     tab.close()
 
 
+def test_a_tap_leaves_no_tooltip_over_other_buttons(browser, site):
+    size = {"width": 390, "height": 844}
+    tab = browser.new_page(viewport=size, has_touch=True, is_mobile=True)
+    tab.goto(f"{site}book/toy-example.html")
+    tab.locator(".theme-switch-button:visible").tap()
+    tab.locator(".tooltip").wait_for(state="attached")
+    assert not tab.locator(".tooltip").is_visible()
+    tab.close()
+
+
 def test_prints_black_on_white(browser, site):
     tab = open_tab(browser, site, "book/toy-example.html")
     look(tab, 800, "dark")
