@@ -497,6 +497,13 @@ def test_a_tap_leaves_no_tooltip_over_other_buttons(browser, site):
     tab.close()
 
 
+def test_long_names_break_on_a_narrow_phone(browser, site):
+    tab = open_tab(browser, site, "book/api.html", width=320)
+    page, window = tab.evaluate(WIDTHS_OF_PAGE_AND_WINDOW)
+    assert page <= window
+    tab.close()
+
+
 def test_prints_black_on_white(browser, site):
     tab = open_tab(browser, site, "book/toy-example.html")
     look(tab, 800, "dark")
