@@ -535,6 +535,7 @@ def search(browser, site, words):
         ("leave one out", "Notation and glossary", "holds out one event"),
         ("leave-one-out", "Notation and glossary", "holds out one event"),
         ("negatives", "Notation and glossary", "treats them as irrelevant"),
+        ("licence", "About this book", "under the BSD 3-Clause license"),
     ],
 )
 def test_search_finds_what_people_look_for(words, title, excerpt, browser, site):
@@ -553,6 +554,7 @@ def test_search_finds_a_word_of_the_text(browser, site):
 def test_search_finds_no_code(browser, site):
     tab, results = search(browser, site, "figsize")
     assert results == []
+    assert tab.locator(".search-summary").inner_text().startswith("No page has all of these words")
     tab.close()
     tab, results = search(browser, site, "prior")
     assert len(results) > 5
