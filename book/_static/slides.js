@@ -54,6 +54,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   function openNotes() {
     notes = window.open("", "speakers-notes", "width=640,height=520");
+    if (notes) notes.onkeydown = press; // the keys turn the slides from there, too
     tell();
   }
 
@@ -75,24 +76,29 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   const keys = {
-    ArrowRight: () => turn(1), PageDown: () => turn(1), " ": () => turn(1),
-    ArrowLeft: () => turn(-1), PageUp: () => turn(-1),
-    Home: () => show(0), End: () => show(slides.length - 1, Infinity),
+    arrowright: () => turn(1), pagedown: () => turn(1), " ": () => turn(1),
+    arrowleft: () => turn(-1), pageup: () => turn(-1),
+    home: () => show(0), end: () => show(slides.length - 1, Infinity),
     f: () => document.documentElement.requestFullscreen(), n: openNotes,
-    Escape: () => present(false),
+    escape: () => present(false),
   };
-  document.addEventListener("keydown", (event) => {
+  function press(event) {
+    const key = event.key.toLowerCase(); // with Caps Lock, too
     if (!presenting() || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === " " && event.target.closest("a, button")) return;
-    if (!(event.key in keys)) return;
-    keys[event.key]();
+    if (key === " " && event.target.closest("a, button")) return;
+    if (!(key in keys)) return;
+    keys[key]();
     event.preventDefault();
-  });
-  // on a touch screen: a tap on the right half goes on, on the left half back
-  document.querySelector("article").addEventListener("click", (event) => {
-    if (presenting() && !event.target.closest("a, button")) {
-      turn(event.clientX > window.innerWidth / 2 ? 1 : -1);
-    }
+  }
+  document.addEventListener("keydown", press);
+  // a tap or a click on the right half goes on, on the left half back
+  document.addEventListener("click", (event) => {
+    const controls = "a, button, input, label, summary, dialog, .search-button__wrapper";
+    if (!presenting() || event.target.closest(controls)) return;
+    const by = event.clientX > window.innerWidth / 2 ? 1 : -1;
+    // a mouse may be marking a word, which the first of two clicks does not know yet
+    const go = () => presenting() && getSelection().isCollapsed && turn(by);
+    setTimeout(go, event.pointerType === "touch" ? 0 : 300);
   });
   window.addEventListener("resize", () => presenting() && fit(slides[shown]));
   button.addEventListener("click", () => present(!presenting()));

@@ -466,14 +466,42 @@ def test_the_root_leads_to_the_book_and_says_what_it_is(browser, site, html):
         assert root.find("meta", key)["content"] == landing.find("meta", key)["content"]
 
 
-def test_reader_can_switch_between_light_and_dark(browser, site):
+DENIED = """for (const storage of ["localStorage", "sessionStorage"]) {
+    Object.defineProperty(window, storage,
+        {configurable: true, get() { throw new DOMException("denied", "SecurityError"); }});
+}"""
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_reader_can_switch_between_light_and_dark(kept, browser, site):
     tab = open_tab(browser, site, f"{PAGES[0]}.html")
+    if not kept:  # as in a browser that lets no page store anything
+        tab.add_init_script(DENIED)
+        tab.reload()
     seen = set()
     for _ in range(3):  # light, dark, as the system is
         tab.locator(".theme-switch-button:visible").first.click()
         seen.add(tab.locator("html").get_attribute("data-theme"))
     assert seen == set(SCHEMES)
     assert tab.wrong == []
+    tab.close()
+
+
+def test_a_tap_leaves_no_tooltip_over_other_buttons(browser, site):
+    size = {"width": 390, "height": 844}
+    tab = browser.new_page(viewport=size, has_touch=True, is_mobile=True)
+    tab.goto(f"{site}book/toy-example.html")
+    tab.locator(".theme-switch-button:visible").tap()
+    tab.locator(".tooltip").wait_for(state="attached")
+    assert not tab.locator(".tooltip").is_visible()
+    tab.close()
+
+
+def test_long_names_break_on_a_narrow_phone(browser, site):
+    tab = open_tab(browser, site, "book/api.html", width=320)
+    page, window = tab.evaluate(WIDTHS_OF_PAGE_AND_WINDOW)
+    assert page <= window
+    tab.close()
 
 
 def test_prints_black_on_white(browser, site):
@@ -507,6 +535,7 @@ def search(browser, site, words):
         ("leave one out", "Notation and glossary", "holds out one event"),
         ("leave-one-out", "Notation and glossary", "holds out one event"),
         ("negatives", "Notation and glossary", "treats them as irrelevant"),
+        ("licence", "About this book", "under the BSD 3-Clause license"),
     ],
 )
 def test_search_finds_what_people_look_for(words, title, excerpt, browser, site):
@@ -525,6 +554,7 @@ def test_search_finds_a_word_of_the_text(browser, site):
 def test_search_finds_no_code(browser, site):
     tab, results = search(browser, site, "figsize")
     assert results == []
+    assert tab.locator(".search-summary").inner_text().startswith("No page has all of these words")
     tab.close()
     tab, results = search(browser, site, "prior")
     assert len(results) > 5

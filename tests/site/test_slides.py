@@ -100,13 +100,51 @@ def test_the_speakers_notes_follow_the_slides(browser, site):
     assert tab.locator("article > section > section > .speaker").count() == len(titles)
     tab.locator("#present").click()
     with tab.expect_popup() as opened:
-        tab.keyboard.press("n")
+        tab.keyboard.press("N")  # as with Caps Lock
     notes = opened.value
     for title, following in (titles[:2], [titles[-1], "the end"]):
         assert title in notes.inner_text("h1")
         assert following in notes.inner_text("body")
         assert len(notes.inner_text("body")) > len(title) + 60
-        tab.keyboard.press("End")
+        notes.keyboard.press("End")  # the keys work in both windows
+    tab.close()
+
+
+def place(tab):
+    """Say where the presentation is: the slide, and how many of its parts are hidden."""
+    return tab.get_by_role("status").inner_text(), tab.locator(".shown .later").count()
+
+
+def test_a_tap_anywhere_turns_the_slides(browser, site):
+    size = {"width": 390, "height": 844}
+    tab = browser.new_page(viewport=size, has_touch=True, is_mobile=True)
+    tab.goto(f"{site}{SITE_PAGE}", wait_until="load")
+    tab.locator("#present").tap()
+    began = place(tab)
+    for y in (100, 400, 780):
+        before = place(tab)
+        tab.touchscreen.tap(300, y)
+        tab.wait_for_timeout(50)
+        assert place(tab) != before, y
+    for _ in range(3):
+        tab.touchscreen.tap(60, 600)
+        tab.wait_for_timeout(50)
+    assert place(tab) == began
+    tab.close()
+
+
+def test_marking_a_word_turns_no_slide(browser, site):
+    tab = open_tab(browser, site, SITE_PAGE)
+    tab.locator("#present").click()
+    tab.keyboard.press("PageDown")
+    began = place(tab)
+    tab.locator(".shown h2").dblclick(position={"x": 40, "y": 15})
+    assert tab.evaluate("String(getSelection())").strip()
+    tab.wait_for_timeout(500)
+    assert place(tab) == began
+    tab.mouse.click(1200, 600)
+    turned = "hidden => document.querySelectorAll('.shown .later').length !== hidden"
+    tab.wait_for_function(turned, arg=began[1])
     tab.close()
 
 
@@ -138,6 +176,10 @@ def test_printed_each_slide_is_one_page_in_landscape(deck):
     tab = deck()
     pdf = tab.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type /Page\b", pdf)) == tab.locator(SLIDES).count()
+    tab.locator("#present").click()
+    presented = tab.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type /Page\b", presented)) == tab.locator(SLIDES).count()
+    tab.keyboard.press("Escape")
     boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     assert boxes
     assert all(float(width) > float(height) for width, height in boxes)
