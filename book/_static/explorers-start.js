@@ -106,8 +106,11 @@ function start(figure) {
         field.value = stops.split(",").findLastIndex((v) => v <= found[moves]);
         field.setAttribute("aria-valuetext", found[moves]);
       } else if (name) found[name] = { checkbox: field.checked, number: +value }[type] ?? value;
-      if (type === "number" && !field.disabled && (!value || !field.validity.valid)) {
-        refuse(name, `A ${step === "any" ? "" : "whole "}number from ${min} to ${max}, please.`);
+      if (type !== "number" || field.disabled) continue;
+      const isWhole = step !== "any", pointed = isWhole && value.includes("."); // 10.000 is 10
+      if (!value || !field.validity.valid || pointed) {
+        refuse(name, `A ${isWhole ? "whole " : ""}number from ${min} to ${max}${
+          pointed ? ", without point or comma" : ""}, please.`);
       }
     }
     return found;
@@ -165,6 +168,13 @@ function start(figure) {
     clearTimeout(keeping);
     keeping = setTimeout(change, 300);
   };
+  // Some browsers drop a comma that is typed or pasted into a number: 0,1 became 01.
+  form.addEventListener("beforeinput", (event) => {
+    const { data, target: { type } } = event;
+    if (type !== "number" || !data?.includes(",")) return;
+    event.preventDefault();
+    document.execCommand("insertText", false, data.replaceAll(",", "."));
+  });
   form.addEventListener("input", ({ target: { value, dataset: { moves, stops } } }) => {
     if (moves) elements[moves].value = stops.split(",")[value];
     soon();

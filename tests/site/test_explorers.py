@@ -428,11 +428,13 @@ def test_text_alternatives_say_what_is_shown(visit, name):
 BAD = [
     ("toy", "A0", "0", "A whole number from 1 to 10000, please."),
     ("toy", "A0", "10001", "A whole number from 1 to 10000, please."),
-    ("toy", "m", "2.5", "A whole number from 1 to 9999, please."),
+    ("toy", "m", "2.5", "A whole number from 1 to 9999, without point or comma, please."),
+    ("weight", "n", "10.000", "A whole number from 2 to 100000, without point or comma, please."),
     ("flip", "m", "", "A whole number from 1 to 9999, please."),
     ("weight", "n", "", "A whole number from 2 to 100000, please."),
     ("correction", "gamma", "2", "A number from 0.001 to 1, please."),
     ("reviewer", "value", "66 of 100", "A number from 0 to 1, or a percentage, please."),
+    ("reviewer", "value", "0,66", 'Write 0.66, not "0,66".'),
     ("reviewer", "value", "-0.1", "A number from 0 to 1, or a percentage, please."),
     ("reviewer", "value", "101", "A number from 0 to 1, or a percentage, please."),
     ("reviewer", "k", "1000", "Among 101 items each is in the top 1,000: at most 100."),
@@ -473,6 +475,24 @@ def test_a_wrong_input_gets_a_message_and_dims_the_last_result(visit, name, fiel
     for part in tab.explorer.locator(".panel, .rest").all():
         assert part.evaluate("e => getComputedStyle(e).opacity") == "1"
         assert not part.evaluate("e => e.inert")
+
+
+def test_a_decimal_comma_is_never_dropped(start):
+    tab = start("correction")
+    enter(tab, gamma=0.2)
+    settle(tab)
+    before = table(tab)
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("0,2")
+    settle(tab)
+    assert tab.explorer.locator("[name=gamma]").input_value() == "0.2"
+    assert table(tab) == before
+    go_to(tab, "n")
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("1,5")
+    alert = tab.explorer.get_by_role("alert")
+    alert.wait_for()
+    assert "without point or comma" in alert.inner_text()
 
 
 @pytest.mark.parametrize("text", ["66", "66%", "66 %", ".66", "0.660"])

@@ -10,10 +10,15 @@ const CLASSES = {
 };
 
 // As papers print it: .66, 66 or 66%.
+const shareIn = (text) => {
+  const [, digits, percent] =
+    text.trim().match(/^((?:\d*\.?\d+|\d+\.)(?:e[+-]?\d+)?)\s*(%?)$/i) ?? [];
+  return percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
+};
 const shareOf = (text) => {
-  const [, digits, percent] = text.trim().match(/^(\d*\.?\d+|\d+\.)\s*(%?)$/) ?? [];
-  const value = percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
-  return value <= 1 ? value : E.refuse("value", "A number from 0 to 1, or a percentage, please.");
+  const value = shareIn(text), meant = text.trim().replace(",", ".");
+  return value <= 1 ? value : E.refuse("value", shareIn(meant) <= 1
+    ? `Write ${meant}, not "${text.trim()}".` : "A number from 0 to 1, or a percentage, please.");
 };
 
 const isCut = (metric) => metric.endsWith("k");
