@@ -126,6 +126,7 @@ function start(figure) {
     error.remove();
     $(".verdict").textContent = verdict;
     $(".sentence").textContent = sentence;
+    $(".sentence").style.minHeight = "";
     plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i] || 600));
     rows.forEach((table, i) => fillIn(tables[i], table));
     if (kind.python) $("pre").textContent = kind.python(values, data);
@@ -137,6 +138,8 @@ function start(figure) {
     field.closest("form > *").append(error);
     error.textContent = message;
     $(".verdict").textContent = "No result";
+    const { height } = $(".sentence").getBoundingClientRect();
+    $(".sentence").style.minHeight = `${height}px`; // or the field would move
     $(".sentence").textContent = "What is dimmed belongs to the last valid input.";
   };
   // The example that the controls are now; of several, the one that was chosen.

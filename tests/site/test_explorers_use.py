@@ -106,6 +106,17 @@ def test_on_a_phone_the_drawing_stays_while_the_controls_move(visit, name, width
     assert stage.evaluate(f"{middle}.closest('.stage') === e; }}")
 
 
+@pytest.mark.parametrize(("name", "field"), [("reviewer", "value"), ("audit", "c")])
+def test_on_a_phone_a_field_stays_where_it_is_when_it_is_emptied(visit, name, field):
+    tab = visit(name, viewport={"width": 360, "height": 800})
+    control = tab.explorer.locator(f"[name={field}]")
+    before = box_of(tab.explorer.locator("form"))["top"] - box_of(tab.explorer)["top"]
+    for text in ("", "-1"):
+        control.fill(text)
+        tab.explorer.get_by_role("alert").wait_for()
+        assert box_of(tab.explorer.locator("form"))["top"] - box_of(tab.explorer)["top"] == before
+
+
 def test_on_a_phone_the_crossing_lines_are_seen_while_one_drags(visit):
     tab = visit("toy", viewport={"width": 390, "height": 844}, has_touch=True)
     lines, lanes = tab.explorer.locator("svg").all()
