@@ -48,7 +48,7 @@ const reachable = new ResizeObserver((changes) => {
 
 // Copy a text, and say so on the button; where the browser does not allow it, say where to find it.
 const copy = async (button, text, otherwise) => {
-  const name = button.textContent;
+  const name = (button.dataset.name ??= button.textContent); // once, or it would be "Copied"
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";

@@ -331,6 +331,17 @@ def test_link_and_python_can_be_copied(visit):
     assert "Draw(20, n_items=10000)" in copied
 
 
+def test_a_button_gets_its_name_back_after_two_clicks(visit):
+    tab = visit("toy", permissions=["clipboard-read", "clipboard-write"])
+    tab.clock.install()
+    button = tab.explorer.locator("button.link")
+    for _ in range(2):
+        button.click()
+        tab.explorer.get_by_role("button", name="Copied").wait_for()
+    tab.clock.run_for(10_000)
+    assert button.inner_text() == "Copy link"
+
+
 def printed(tab):
     """Run the lines that the explorer shows; return what they print, as words."""
     out = io.StringIO()
