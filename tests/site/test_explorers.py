@@ -629,6 +629,15 @@ def test_a_page_loads_the_explorers_that_it_holds_and_no_others(html):
         assert f'data-explorer="{name}"' in (html / "book" / f"{page}.html").read_text("utf-8")
 
 
+def test_without_javascript_an_explorer_says_what_it_needs(site, browser):
+    tab = browser.new_page(java_script_enabled=False)
+    tab.goto(f"{site}book/explorers.html", wait_until="domcontentloaded")
+    said = tab.locator(".explorer noscript").all_inner_texts()
+    tab.close()
+    assert len(said) == len(PAGES)
+    assert all("JavaScript" in text for text in said)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_explorers_are_small(html, name):
     files = (*SHARED, "explorers.css", f"explorers/{name}.js")
