@@ -551,6 +551,12 @@ def test_two_users_make_no_difference():
 # --- how it is shown
 
 
+def test_one_other_and_one_user_are_singular():
+    few = str(explain(Recall(1), 0.5, n_items=3, n_samples=1, n_users=1))
+    assert "among 1 other, drawn" in few
+    assert "With 1 user its standard error" in few
+
+
 def test_html_says_the_same():
     found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64)
     assert found._repr_html_() == f"<p>{str(found).replace(chr(10), '</p><p>')}</p>"

@@ -1,7 +1,7 @@
 """Exercises answered in the page: a place for an answer under each, and lists of them by part.
 
 A page knows of an answer what its cell says, ``check = Answer(digests, *labels)``, and no more.
-The rest is up to the browser. Without JavaScript the pages are as if this were not here.
+The rest is up to the browser. Without JavaScript the place says so.
 """
 
 import ast
@@ -12,6 +12,8 @@ from itertools import takewhile
 from docutils import nodes
 
 from sampled_metrics.book import Answer
+
+WITHOUT = "<noscript>With JavaScript, this page checks your answer.</noscript>"
 
 
 def called(code):
@@ -35,7 +37,7 @@ def add_boxes(app, doctree):
                 name = exercise["label"]
                 found[name] = answer
                 cell = block.parent.parent
-                place = f'<div class="answer-box" {attributes(name, answer)}></div>\n'
+                place = f'<div class="answer-box" {attributes(name, answer)}>{WITHOUT}</div>\n'
                 cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", place, format="html"))
 
 

@@ -71,6 +71,7 @@ def depart_html(self, node):
     self.body.append(
         "</figcaption>\n"
         + (f'<script type="application/json">{data}</script>\n' if data else "")
+        + "<noscript><p>To play with this, switch on JavaScript.</p></noscript>\n"
         + '<div class="explorer-body"></div>\n</figure>\n'
     )
 

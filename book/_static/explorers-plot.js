@@ -200,7 +200,7 @@ function drawing(panel, form) {
   const valueAt = (px) => {
     const { min, max, log } = spec.x, { left, right } = place;
     const part = Math.min(Math.max((px - left) / (right - left), 0), 1);
-    return log ? Math.round(min * (max / min) ** part) : +(min + part * (max - min)).toFixed(3);
+    return log ? Math.round(min * (max / min) ** part) : (min + part * (max - min)).toFixed(3);
   };
   const point = (px, py) => {
     const { X, Y } = place, line = spec.lines?.length;

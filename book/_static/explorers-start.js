@@ -48,7 +48,7 @@ const reachable = new ResizeObserver((changes) => {
 
 // Copy a text, and say so on the button; where the browser does not allow it, say where to find it.
 const copy = async (button, text, otherwise) => {
-  const name = button.textContent;
+  const name = (button.dataset.name ??= button.textContent); // once, or it would be "Copied"
   try {
     await navigator.clipboard.writeText(text);
     button.textContent = "Copied";
@@ -106,8 +106,11 @@ function start(figure) {
         field.value = stops.split(",").findLastIndex((v) => v <= found[moves]);
         field.setAttribute("aria-valuetext", found[moves]);
       } else if (name) found[name] = { checkbox: field.checked, number: +value }[type] ?? value;
-      if (type === "number" && !field.disabled && (!value || !field.validity.valid)) {
-        refuse(name, `A ${step === "any" ? "" : "whole "}number from ${min} to ${max}, please.`);
+      if (type !== "number" || field.disabled) continue;
+      const isWhole = step !== "any", pointed = isWhole && value.includes("."); // 10.000 is 10
+      if (!value || !field.validity.valid || pointed) {
+        refuse(name, `A ${isWhole ? "whole " : ""}number from ${min} to ${max}${
+          pointed ? ", without point or comma" : ""}, please.`);
       }
     }
     return found;
@@ -123,6 +126,7 @@ function start(figure) {
     error.remove();
     $(".verdict").textContent = verdict;
     $(".sentence").textContent = sentence;
+    $(".sentence").style.minHeight = "";
     plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i] || 600));
     rows.forEach((table, i) => fillIn(tables[i], table));
     if (kind.python) $("pre").textContent = kind.python(values, data);
@@ -134,6 +138,8 @@ function start(figure) {
     field.closest("form > *").append(error);
     error.textContent = message;
     $(".verdict").textContent = "No result";
+    const { height } = $(".sentence").getBoundingClientRect();
+    $(".sentence").style.minHeight = `${height}px`; // or the field would move
     $(".sentence").textContent = "What is dimmed belongs to the last valid input.";
   };
   // The example that the controls are now; of several, the one that was chosen.
@@ -165,6 +171,13 @@ function start(figure) {
     clearTimeout(keeping);
     keeping = setTimeout(change, 300);
   };
+  // Some browsers drop a comma that is typed or pasted into a number: 0,1 became 01.
+  form.addEventListener("beforeinput", (event) => {
+    const { data, target: { type } } = event;
+    if (type !== "number" || !data?.includes(",")) return;
+    event.preventDefault();
+    document.execCommand("insertText", false, data.replaceAll(",", "."));
+  });
   form.addEventListener("input", ({ target: { value, dataset: { moves, stops } } }) => {
     if (moves) elements[moves].value = stops.split(",")[value];
     soon();

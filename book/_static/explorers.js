@@ -9,6 +9,7 @@ const add = (name, kind) => { kinds[name] = kind; };
 const fixed = (value, digits = 3) =>
   (value + Math.sign(value) * 1e-12).toFixed(digits).replace(/^-(0\.0+)$/, "$1");
 const { format: whole } = new Intl.NumberFormat("en");
+const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 const unique = (values) => [...new Set(values)].sort((a, b) => a - b);
 const spaced = (low, high, count, round = Math.round) =>
   unique(tabulate(count, (i) => round(low * (high / low) ** (i / (count - 1)))));
@@ -86,7 +87,7 @@ ${lines}
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
-  add, check, checkDraw, chosen, code, drawCode, drawn, fixed, idleCutoff, keepLast, kinds,
+  add, check, checkDraw, chosen, code, count, drawCode, drawn, fixed, idleCutoff, keepLast, kinds,
   metricAndCutoff, metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice,
   unique, upTo, whole,
 };

@@ -286,10 +286,10 @@ const explain = (metric, n, m, replacement) => {
     return {
       bounds: range(low, high), boundsWithError: range(...interval), interval,
       standardError: Math.sqrt(widest(v) / users),
-      // with the value itself, for curves that meet it; the last step can be a jump
+      // of printed values, with this one, so that the curves meet it; the last step can be a jump
       outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 0.9999, 1]
         .map((share) => least + share * (largest - least)), v])
-        .map((u) => [u, ...range(u, u, false)]),
+        .map((u) => [u, ...range(inside(u - slack), inside(u + slack), false)]),
     };
   };
 };

@@ -338,8 +338,8 @@ def _sentences(found: Explanation) -> list[str]:
     m, n, exact = found.n_samples, found.n_items, found.exact_metric
     drawn = "with" if found.replacement else "without"
     said = [
-        f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among {m:,} "
-        f"others, drawn {drawn} replacement from the other {n - 1:,}."
+        f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among "
+        f"{_count(m, 'other')}, drawn {drawn} replacement from the other {n - 1:,}."
     ]
     if found.decimals < 4:
         half = 0.5 * 10.0**-found.decimals
@@ -351,14 +351,15 @@ def _sentences(found: Explanation) -> list[str]:
             "all ranks were equally likely, an item would be in either equally often."
         )
     said.append(f"Chance aside, exact {exact} {_can_be(found.bounds)}.")
-    if found.interval is None or found.bounds_with_error is None:
+    if found.n_users is None or found.interval is None or found.bounds_with_error is None:
         said.append("How far chance has moved it depends on the number of users, n_users.")
     else:
         error = "is" if _is_binary(sampled_values(found.metric, m)) else "is at most"
         said.append(
-            f"With {found.n_users:,} users its standard error {error} {found.standard_error:.4f}. "
-            f"So with {100 * found.confidence:g} percent confidence its mean is "
-            f"{_span(found.interval)}, and exact {exact} {_can_be(found.bounds_with_error)}."
+            f"With {_count(found.n_users, 'user')} its standard error {error} "
+            f"{found.standard_error:.4f}. So with {100 * found.confidence:g} percent confidence "
+            f"its mean is {_span(found.interval)}, and exact {exact} "
+            f"{_can_be(found.bounds_with_error)}."
         )
     if found.difference is not None:
         said += _against(found, found.difference)
@@ -396,6 +397,10 @@ def _against(found: Explanation, difference: Difference) -> list[str]:
         f"Chance aside, exact {found.exact_metric} of the other "
         f"{_can_be(difference.other_bounds)}: {order}.",
     ]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _shown(value: float) -> str:

@@ -261,10 +261,11 @@ def test_a_part_lists_its_exercises(html, part):
     assert links == [f"{page}.html#{name}" for page in chapters for name in EXERCISES[page]]
 
 
-def test_without_javascript_the_page_is_as_it_was(visit):
+def test_without_javascript_a_page_says_what_it_cannot_do(visit):
     tab = visit("elsewhere", java_script_enabled=False)
     tab.wait_for_load_state()  # style sheets, too: what they hide is seen before
     assert tab.locator("form:visible").count() == 0
+    assert "JavaScript" in tab.locator("#ex-elsewhere-limit .answer-box").inner_text()
     assert tab.locator("#ex-elsewhere-limit .cell_output").inner_text().strip() == "No answer yet."
     assert tab.locator("#ex-elsewhere-limit details").first.get_attribute("open") is None
 

@@ -272,7 +272,8 @@ def test_the_landing_page_has_the_same_winners_as_the_package(start):
         ]
         assert "ABC"[expected.argmax()] == winner
         assert verdict(tab) == ("Right winner" if winner == "C" else "Wrong winner")
-        text = f"Exact winner: C. Winner among {m:,} random items: {winner}."
+        items = "1 random item" if m == 1 else f"{m:,} random items"
+        text = f"Exact winner: C. Winner among {items}: {winner}."
         assert text in tab.explorer.inner_text()
 
 
@@ -323,17 +324,18 @@ def test_corrections_by_keyboard(start):
 
 def test_reviewers_calculator_by_keyboard(start):
     tab = start("reviewer")
-    usual = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
+    protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    usual = explain(Recall(10), 0.66, **protocol, decimals=2)
     shown = tab.explorer.inner_text()
     assert "The top 10 of 101 resembles the top 367 of all 3,706." in shown
     for sentence in str(usual).split("\n"):
         if sentence.startswith("Chance aside"):
             assert sentence.replace("Recall", "HR") in shown
     assert f"standard error is {fixed(usual.standard_error, 4)[0]}:" in shown
-    assert "exact HR@10 can be anything from 0.000 to 0.672." in shown
+    assert "exact HR@10 can be anything from 0.000 to 0.677." in shown
     enter(tab, value="0.4", k=5, users=300, n=1000, m=50)
     settle(tab)
-    protocol = {"n_items": 1000, "n_samples": 50, "n_users": 300}
+    protocol = {"n_items": 1000, "n_samples": 50, "n_users": 300, "decimals": 1}
     alike = round(explain(Recall(5), 0.4, **protocol).cutoff)
     assert f"resembles the top {alike} of all 1,000." in tab.explorer.inner_text()
     assert [row[0] for row in table(tab)[1:]] == [
@@ -343,6 +345,9 @@ def test_reviewers_calculator_by_keyboard(start):
         cutoff = int(name.removeprefix("HR@").replace(",", ""))
         theirs = explain(Recall(5), 0.4, **protocol, exact_metric=Recall(cutoff))
         assert ends == fixed([*theirs.bounds, *theirs.bounds_with_error])
+    change(tab.explorer.locator("[name=users]"), 1)
+    settle(tab)
+    assert "With 1 user the standard error" in tab.explorer.inner_text()
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -353,6 +358,7 @@ def test_reviewers_calculator_of_every_metric(start, name):
     settle(tab)
     metric = PUBLISHED[name][1](10)
     protocol = {"n_items": 3706, "n_samples": 100, "replacement": False, "n_users": 6040}
+    protocol["decimals"] = 2
     shown = tab.explorer.inner_text()
     own = explain(metric, 0.66, **protocol)
     for bounds in (own.bounds, own.bounds_with_error):
@@ -428,11 +434,13 @@ def test_text_alternatives_say_what_is_shown(visit, name):
 BAD = [
     ("toy", "A0", "0", "A whole number from 1 to 10000, please."),
     ("toy", "A0", "10001", "A whole number from 1 to 10000, please."),
-    ("toy", "m", "2.5", "A whole number from 1 to 9999, please."),
+    ("toy", "m", "2.5", "A whole number from 1 to 9999, without point or comma, please."),
+    ("weight", "n", "10.000", "A whole number from 2 to 100000, without point or comma, please."),
     ("flip", "m", "", "A whole number from 1 to 9999, please."),
     ("weight", "n", "", "A whole number from 2 to 100000, please."),
     ("correction", "gamma", "2", "A number from 0.001 to 1, please."),
     ("reviewer", "value", "66 of 100", "A number from 0 to 1, or a percentage, please."),
+    ("reviewer", "value", "0,66", 'Write 0.66, not "0,66".'),
     ("reviewer", "value", "-0.1", "A number from 0 to 1, or a percentage, please."),
     ("reviewer", "value", "101", "A number from 0 to 1, or a percentage, please."),
     ("reviewer", "k", "1000", "Among 101 items each is in the top 1,000: at most 100."),
@@ -475,7 +483,25 @@ def test_a_wrong_input_gets_a_message_and_dims_the_last_result(visit, name, fiel
         assert not part.evaluate("e => e.inert")
 
 
-@pytest.mark.parametrize("text", ["66", "66%", "66 %", ".66", "0.660"])
+def test_a_decimal_comma_is_never_dropped(start):
+    tab = start("correction")
+    enter(tab, gamma=0.2)
+    settle(tab)
+    before = table(tab)
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("0,2")
+    settle(tab)
+    assert tab.explorer.locator("[name=gamma]").input_value() == "0.2"
+    assert table(tab) == before
+    go_to(tab, "n")
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("1,5")
+    alert = tab.explorer.get_by_role("alert")
+    alert.wait_for()
+    assert "without point or comma" in alert.inner_text()
+
+
+@pytest.mark.parametrize("text", ["66", "66%", "66 %", ".66", "6.6e-1"])
 def test_calculator_takes_percentages(visit, text):
     tab = visit("reviewer")
     before = table(tab)
@@ -486,6 +512,31 @@ def test_calculator_takes_percentages(visit, text):
     settle(tab)
     assert table(tab) == before
     assert "A sampled HR@10 of 0.66 (" in tab.explorer.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "decimals"),
+    [("1", 0), ("0.7", 1), ("70%", 2), ("0.700", 3), ("70.0 %", 3), ("7e-1", 1), ("0.7000", 4)],
+)
+def test_calculator_takes_the_decimals_as_typed(visit, text, decimals):
+    tab = visit("reviewer")
+    tab.explorer.locator("[name=value]").fill(text)
+    settle(tab)
+    protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    own = explain(Recall(10), 1 if text == "1" else 0.7, **protocol, decimals=decimals)
+    (row,) = (row for row in table(tab) if row[0] == "HR@10")
+    assert row[1:] == fixed([*own.bounds, *own.bounds_with_error])
+    code = tab.explorer.locator("pre").text_content()
+    assert (f"decimals={decimals}," in code) == (decimals != 4)
+    assert ("rounded by" in tab.explorer.inner_text()) == (decimals < 4)
+
+
+def test_calculator_takes_a_rounded_value_that_no_sample_can_have(visit):
+    tab = visit("reviewer")
+    for name, text in (("metric", "MRR"), ("m", 2), ("value", "0.33")):
+        change(tab.explorer.locator(f"[name={name}]"), text)
+    settle(tab)
+    assert tab.explorer.get_by_role("alert").count() == 0  # it is from 1/3
 
 
 def test_calculator_says_what_a_sample_can_have(visit):
@@ -578,7 +629,16 @@ def test_a_page_loads_the_explorers_that_it_holds_and_no_others(html):
         assert f'data-explorer="{name}"' in (html / "book" / f"{page}.html").read_text("utf-8")
 
 
+def test_without_javascript_an_explorer_says_what_it_needs(site, browser):
+    tab = browser.new_page(java_script_enabled=False)
+    tab.goto(f"{site}book/explorers.html", wait_until="domcontentloaded")
+    said = tab.locator(".explorer noscript").all_inner_texts()
+    tab.close()
+    assert len(said) == len(PAGES)
+    assert all("JavaScript" in text for text in said)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_explorers_are_small(html, name):
     files = (*SHARED, "explorers.css", f"explorers/{name}.js")
-    assert sum((html / "_static" / file).stat().st_size for file in files) < 53_000
+    assert sum((html / "_static" / file).stat().st_size for file in files) < 54_000

@@ -106,6 +106,17 @@ def test_on_a_phone_the_drawing_stays_while_the_controls_move(visit, name, width
     assert stage.evaluate(f"{middle}.closest('.stage') === e; }}")
 
 
+@pytest.mark.parametrize(("name", "field"), [("reviewer", "value"), ("audit", "c")])
+def test_on_a_phone_a_field_stays_where_it_is_when_it_is_emptied(visit, name, field):
+    tab = visit(name, viewport={"width": 360, "height": 800})
+    control = tab.explorer.locator(f"[name={field}]")
+    before = box_of(tab.explorer.locator("form"))["top"] - box_of(tab.explorer)["top"]
+    for text in ("", "-1"):
+        control.fill(text)
+        tab.explorer.get_by_role("alert").wait_for()
+        assert box_of(tab.explorer.locator("form"))["top"] - box_of(tab.explorer)["top"] == before
+
+
 def test_on_a_phone_the_crossing_lines_are_seen_while_one_drags(visit):
     tab = visit("toy", viewport={"width": 390, "height": 844}, has_touch=True)
     lines, lanes = tab.explorer.locator("svg").all()
@@ -156,6 +167,7 @@ def test_dotted_line_can_be_dragged_anywhere(visit, name, field):
     tab.mouse.up()
     settle(tab)
     assert 0 < float(before.input_value()) < old
+    assert name == "flip" or re.fullmatch(r"0\.\d{3}", before.input_value())  # its decimals count
     assert box_of(drawing.locator(".at"))["x"] == pytest.approx(line["x"] - 40, abs=3)
 
 
@@ -318,6 +330,17 @@ def test_link_and_python_can_be_copied(visit):
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert copied == tab.explorer.locator("pre").text_content()
     assert "Draw(20, n_items=10000)" in copied
+
+
+def test_a_button_gets_its_name_back_after_two_clicks(visit):
+    tab = visit("toy", permissions=["clipboard-read", "clipboard-write"])
+    tab.clock.install()
+    button = tab.explorer.locator("button.link")
+    for _ in range(2):
+        button.click()
+        tab.explorer.get_by_role("button", name="Copied").wait_for()
+    tab.clock.run_for(10_000)
+    assert button.inner_text() == "Copy link"
 
 
 def printed(tab):

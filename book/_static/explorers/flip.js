@@ -17,10 +17,10 @@ const show = ({ m }) => {
   const sampled = means(m);
   return {
     verdict: winner(exact) === winner(sampled) ? "Right winner" : "Wrong winner",
-    sentence: `Exact winner: ${winner(exact)}. Winner among ${whole(m)} random items: ${
+    sentence: `Exact winner: ${winner(exact)}. Winner among ${E.count(m, "random item")}: ${
       winner(sampled)}.`,
     plots: [{
-      text: `Among ${whole(m)} items, ${NAMES.map((who, i) =>
+      text: `Among ${E.count(m, "item")}, ${NAMES.map((who, i) =>
         `${who} has ${fixed(sampled[i], 1)} percent`).join(", ")}.`,
       height: 280, at: m, atField: "m",
       x: { ...E.toRank(n, "sampled items, m (drag the line)"), name: "m" },

@@ -45,7 +45,7 @@ const show = (form, all) => {
     sentence: `With ${whole(form.users)} users, ${kind === "corrected" ? "a" : "an"} ${
       kind} evaluation${kind === "exact" ? "" : ` among ${m} items`} puts ${first} and ${
       second} in the order of their exact ${metric} with probability ${fixed(rightOrder)}. ${
-      usersNeeded < Infinity ? `A probability of 95 percent takes ${whole(usersNeeded)} users.`
+      usersNeeded < Infinity ? `A probability of 95 percent takes ${E.count(usersNeeded, "user")}.`
         : "On average it reports the wrong order, so more users only make it surer of that."}`,
     plots: [{
       at: form.users, atField: "users",

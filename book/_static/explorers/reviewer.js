@@ -10,10 +10,22 @@ const CLASSES = {
 };
 
 // As papers print it: .66, 66 or 66%.
+const shareIn = (text) => {
+  const [, digits, percent] =
+    text.trim().match(/^((?:\d*\.?\d+|\d+\.)(?:e[+-]?\d+)?)\s*(%?)$/i) ?? [];
+  return percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
+};
 const shareOf = (text) => {
-  const [, digits, percent] = text.trim().match(/^(\d*\.?\d+|\d+\.)\s*(%?)$/) ?? [];
-  const value = percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
-  return value <= 1 ? value : E.refuse("value", "A number from 0 to 1, or a percentage, please.");
+  const value = shareIn(text), meant = text.trim().replace(",", ".");
+  return value <= 1 ? value : E.refuse("value", shareIn(meant) <= 1
+    ? `Write ${meant}, not "${text.trim()}".` : "A number from 0 to 1, or a percentage, please.");
+};
+
+// 0.66, 66 and 66% have two decimals, and 0.660 and 66.0% three.
+const decimalsOf = (text) => {
+  const [, digits, power = 0] = text.match(/(?:\.(\d*))?(?:e(.+?))?\s*%?\s*$/i);
+  const percent = text.includes("%") || +text > 1;
+  return Math.max((digits ?? "").length - power + 2 * percent, 0);
 };
 
 const isCut = (metric) => metric.endsWith("k");
@@ -28,7 +40,8 @@ const show = (form) => {
   const { metric, k, n, m, users } = form, [, make] = CLASSES[metric], value = shareOf(form.value);
   const cut = isCut(metric), named = (c) => metric.replace("k", whole(c)), name = named(k);
   const means = meansOf(metric, k, n, m, form.replacement);
-  const at = (c) => (cut ? means(value, users, make(c), c) : means(value, users));
+  const decimals = decimalsOf(form.value), half = 0.5 * 10 ** -decimals;
+  const at = (c) => means(value, users, cut ? make(c) : make(), cut ? c : n, { decimals });
   if (metric === "HR@k" && k > m) {
     const top = `Among ${whole(m + 1)} items each is in the top ${whole(k)}`;
     E.refuse("k", `${top}: at most ${whole(m)}.`);
@@ -48,10 +61,11 @@ const show = (form) => {
   const [low, high] = all.boundsWithError;
   return {
     verdict: high - low > 0.3 ? "Says little" : high - low > 0.05 ? "Says something" : "Says much",
-    sentence: `A sampled ${name} of ${value} (${E.drawn(form)}). ${cut ? `The top ${
+    sentence: `A sampled ${name} of ${value} (${E.drawn(form)}${
+      decimals < 4 ? `; rounded by up to ${half}` : ""}). ${cut ? `The top ${
       whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${whole(alike)} of all ${
       whole(n)}. ` : ""}Chance aside, exact ${name} ${canBe(all.bounds)}. With ${
-      whole(users)} users the standard error is ${metric === "HR@k" ? "" : "at most "}${
+      E.count(users, "user")} the standard error is ${metric === "HR@k" ? "" : "at most "}${
       fixed(all.standardError, 4)}: with 95 percent confidence, exact ${name} ${
       canBe(all.boundsWithError)}.`,
     plots: [{
@@ -85,12 +99,13 @@ E.add("reviewer", {
   ],
   python: (form) => {
     const [name] = CLASSES[form.metric], { n, m, users, replacement } = form;
-    const cutoff = isCut(form.metric) ? form.k : "";
+    const cutoff = isCut(form.metric) ? form.k : "", decimals = decimalsOf(form.value);
     return `from sampled_metrics import ${name}, explain
 
 print(explain(
     ${name}(${cutoff}), ${shareOf(form.value)}, n_items=${n}, n_samples=${m}, n_users=${users},
-    replacement=${replacement ? "True" : "False"},
+    replacement=${replacement ? "True" : "False"},${
+  decimals === 4 ? "" : ` decimals=${decimals},`}
 ))
 `;
   },
