@@ -52,7 +52,8 @@ class Split:
     Raises
     ------
     ValueError
-        If `train` holds anything but ones, an id is out of range, a pair occurs twice, a XX
+        If `train` holds anything but ones, an id is out of range, a pair occurs twice, a held-out
+        item is also among the user's training items, or names are too few, too many or repeated.
 
     Examples
     --------
@@ -435,12 +436,9 @@ def _times(values: Any) -> NDArray[Any]:
     dtype: Any = getattr(values, "dtype", None)
     if hasattr(dtype, "tz"):  # NumPy's dates have no time zone
         values = values.to_numpy(f"datetime64[{dtype.unit}]")
-    time = np.asarray(values) if np.ma.isMaskedArray(values) else as_array(name, values)
-    if (
-        np.ma.isMaskedArray(values)
-        or time.ndim != 1
-        or (time.size and time.dtype.kind not in "iufM")
-    ):
+    masked = np.ma.isMaskedArray(values)
+    time = np.asarray(values) if masked else as_array(name, values)
+    if masked or time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
         raise ValueError(
             f"{name} has dtype {time.dtype} and shape {time.shape}; it must be one flat list of "
             "numbers or of dates (datetime64, which pandas.to_datetime returns), without a mask"
