@@ -287,7 +287,7 @@ const explain = (metric, n, m, replacement) => {
       bounds: range(low, high), boundsWithError: range(...interval), interval,
       standardError: Math.sqrt(widest(v) / users),
       // of printed values, with this one, so that the curves meet it; the last step can be a jump
-      outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 0.9999, 1]
+      outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 1 - 2 * slack, 1]
         .map((share) => least + share * (largest - least)), v])
         .map((u) => [u, ...range(inside(u - slack), inside(u + slack), false)]),
     };
