@@ -60,7 +60,8 @@ class TiedRanks:
     ------
     ValueError
         If `best` is not flat, the others do not fit it, or the worst rank is above `n_items`; if
-        two entries of a user share some of their ranks, but not all.
+        two entries of a user share some of their ranks, but not all; or if `best` is a Series whose
+        index would be lost, as it is not 0, 1, ... and there are no `users`.
 
     Examples
     --------
