@@ -106,6 +106,16 @@ def fixed(values, digits=3):
     return texts
 
 
+def resize(tab, width, height=900):
+    """Give the window this size; wait until every drawing has the width of its panel."""
+    tab.set_viewport_size({"width": width, "height": height})
+    drawn = """width => innerWidth === width
+      && [...document.querySelectorAll(".explorer .panel")].every(panel =>
+        panel.clientWidth === panel.querySelector("svg").viewBox.baseVal.width)"""
+    tab.wait_for_function(drawn, arg=width)
+    settle(tab)
+
+
 def settle(tab):
     """Wait until the explorer has shown what was entered."""
     tab.evaluate("() => new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")

@@ -28,6 +28,7 @@ from tabs import (
     enter,
     fixed,
     go_to,
+    resize,
     settle,
     table,
     table_of_each_metric,
@@ -561,7 +562,7 @@ def test_more_cannot_be_drawn_than_there_is(visit, name):
 
 def test_ranks_can_be_dragged(visit):
     tab = visit("toy")
-    tab.set_viewport_size({"width": 1280, "height": 2000})
+    resize(tab, 1280, 2000)
     drawing = tab.explorer.locator("svg").nth(1)
     drawing.scroll_into_view_if_needed()
     box = drawing.bounding_box()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tabs import PAGES, settle, table, table_of_each_metric, verdict
+from tabs import PAGES, resize, settle, table, table_of_each_metric, verdict
 
 WIDTHS = (360, 390, 768, 1280, 1920, 2560)
 PHONES = (360, 390)
@@ -34,9 +34,7 @@ def test_layout_holds_at_every_width(visit, name):
     tab = visit(name)
     form, stage = tab.explorer.locator("form"), tab.explorer.locator(".stage")
     for width in WIDTHS:
-        tab.set_viewport_size({"width": width, "height": 900})
-        settle(tab)
-        settle(tab)
+        resize(tab, width)
         assert tab.explorer.evaluate(WIDE) == [], width
         root = "document.documentElement"
         assert tab.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), width
@@ -69,9 +67,7 @@ def test_names_stand_at_the_lines_and_not_on_each_other(visit, name):
     boxes = """svg => [...svg.querySelectorAll("text.name")].map(e => [e.textContent,
       e.getBoundingClientRect().toJSON(), svg.getBoundingClientRect().toJSON()])"""
     for width in WIDTHS:
-        tab.set_viewport_size({"width": width, "height": 900})
-        settle(tab)
-        settle(tab)
+        resize(tab, width)
         for drawing in tab.explorer.locator("svg").all():
             found = drawing.evaluate(boxes)
             assert len(found) == drawing.locator(".line").count()
