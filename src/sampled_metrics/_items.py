@@ -74,13 +74,13 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
     for first in range(0, n, n_rows):
         block = slice(first, first + n_rows)
         start, stop = wanted.offsets[[first, min(first + n_rows, n)]].tolist()
-        looked_up = row[: n - first].repeat(wanted.counts[block])
+        looked_up = np.repeat(row[: n - first], wanted.counts[block])
         looked_up += wanted_codes[start:stop]
         if wanted.counts[block].max() > 1:
             # Numbers below 0 are no listed item's: they only show what is there twice.
             _leave(slots, looked_up, wanted, start, -1)
         begin, end = listed.offsets[[first, min(first + n_rows, n)]].tolist()
-        left = row[: n - first].repeat(listed.counts[block])
+        left = np.repeat(row[: n - first], listed.counts[block])
         left += codes[begin:end]
         _leave(slots, left, listed, begin, 1)
         place = slots.take(looked_up)

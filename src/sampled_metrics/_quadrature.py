@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -92,9 +91,7 @@ def weighted_rule(weights: FloatArray, n_nodes: int) -> tuple[FloatArray, FloatA
 
 def _from_recurrence(diagonal: FloatArray, side: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the nodes of a Gauss rule and their shares of the whole weight."""
-    from scipy.linalg import eigh_tridiagonal
-
-    nodes: Any
-    vectors: Any
-    nodes, vectors = eigh_tridiagonal(diagonal, side)
+    matrix = np.diag(side, -1)  # the triangle below, which is all that is read
+    matrix[np.diag_indices(len(diagonal))] = diagonal
+    nodes, vectors = np.linalg.eigh(matrix)
     return nodes, vectors[0] ** 2

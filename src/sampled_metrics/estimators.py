@@ -6,7 +6,7 @@ They are the corrections of Krichene & Rendle (2020), and later ones of Li, Jin 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -138,8 +138,6 @@ class BiasVariance(Estimator):
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve equation 25: see `Estimator.solve`."""
-        from scipy.linalg import solve
-
         if self.gamma < 1e-4:
             return _by_svd(problem, self.gamma)
         # Each row of equation 25 is divided by the share of its sampled rank: what is left are
@@ -149,7 +147,7 @@ class BiasVariance(Estimator):
         _check_possible(share)
         matrix = (1 - self.gamma) / share[:, None] * problem.gram
         matrix[np.diag_indices(len(matrix))] += self.gamma
-        return np.asarray(solve(matrix, ((weights * exact) @ p) / share))
+        return np.asarray(np.linalg.solve(matrix, ((weights * exact) @ p) / share))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -273,7 +271,7 @@ class Multinomial(Estimator):
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve the normal equations: see `Estimator.solve`."""
-        from scipy.linalg import solve
+        from scipy.linalg import solve  # warns where many users make it ill-conditioned
 
         weights, p, exact = problem.design
         # The variance counts at every rank alike: its sums over all ranks come from their means.
@@ -386,13 +384,11 @@ def _triangle(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
     Of A and b in equation 23 what matters is the triangle of their QR factorization, shapes
     (m + 1, m + 1) and (m + 1,). A'A, whose condition number is the square of A's, is not formed.
     """
-    from scipy.linalg import qr
-
     weights, p, exact = problem.design
     size = p.shape[1]
     rows = np.sqrt(weights)[:, None] * np.column_stack([p, exact])
-    triangle: Any = np.zeros((size + 1, size + 1))  # also where there are fewer rows
-    top = qr(rows, mode="r")[0][: size + 1]
+    triangle = np.zeros((size + 1, size + 1))  # also where there are fewer rows
+    top = np.linalg.qr(rows, mode="r")
     triangle[: len(top)] = top
     share = weights @ p
     _check_possible(share)
@@ -401,12 +397,10 @@ def _triangle(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _by_svd(problem: Problem, gamma: float) -> FloatArray:
     """Solve equation 25 from the triangle, for a gamma too small for A'A."""
-    from scipy.linalg import svd
-
     factor, target, share = _triangle(problem)
     # With equation 25 scaled so that every share is 1, its matrix is (1 - gamma) V S^2 V' + gamma.
     scale = 1 / np.sqrt(share)
-    u, s, vt = svd(factor * scale, full_matrices=False)
+    u, s, vt = np.linalg.svd(factor * scale, full_matrices=False)
     seen = s > s[0] * len(s) * np.finfo(float).eps  # the others are rounding errors
     gain = np.where(seen, s, 0) / np.where(seen, (1 - gamma) * s**2 + gamma, 1)
     return np.asarray(scale * (vt.T @ (gain * (u.T @ target))))
