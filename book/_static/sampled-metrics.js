@@ -222,22 +222,27 @@ const averageError = (values, { ways, both, share, b, c }) => {
 
 // The highest mean of y of two points (or one) whose mean of x is `at`, and where these stand.
 const hullAbove = (x, y, at) => {
+  let a = -1, b = -1, alone = -1; // the highest to the left, to the right, and there
+  for (let i = 0; i < x.length; i++) {
+    if (x[i] < at) a = a < 0 || y[i] > y[a] ? i : a;
+    else if (x[i] > at) b = b < 0 || y[i] > y[b] ? i : b;
+    else alone = alone < 0 || y[i] > y[alone] ? i : alone;
+  }
+  if (a < 0 || b < 0) return [y[alone], [alone]];
   const height = (a, b) => y[a] + (y[b] - y[a]) * ((at - x[a]) / (x[b] - x[a]));
-  const most = (side, f) => { // -1 where there is none
-    let best = -1, highest = -Infinity;
+  let highest = height(a, b), before;
+  do {
+    before = highest;
     for (let i = 0; i < x.length; i++) {
-      if (Math.sign(x[i] - at) !== side) continue;
-      const now = f(i);
-      if (now > highest) [best, highest] = [i, now];
+      const one = x[i] < at ? height(i, b) : -Infinity;
+      if (one > highest) [a, highest] = [i, one];
     }
-    return best;
-  };
-  const own = (i) => y[i], alone = most(0, own);
-  let a, b, next = most(1, own);
-  if (next < 0 || most(-1, own) < 0) return [y[alone], [alone]];
-  do [a, b] = [most(-1, (c) => height(c, next)), next];
-  while (height(a, (next = most(1, (c) => height(a, c)))) > height(a, b));
-  return alone >= 0 && y[alone] >= height(a, b) ? [y[alone], [alone]] : [height(a, b), [a, b]];
+    for (let i = 0; i < x.length; i++) {
+      const one = x[i] > at ? height(a, i) : -Infinity;
+      if (one > highest) [b, highest] = [i, one];
+    }
+  } while (highest > before);
+  return alone >= 0 && y[alone] >= highest ? [y[alone], [alone]] : [highest, [a, b]];
 };
 
 const uniqueNumbers = (all) =>
@@ -251,17 +256,19 @@ const extremes = ({ ranks, at, x: xs, y: ys }, ends, finer) => [-1, 1].map((sign
   for (;;) {
     const top = x[y.indexOf(maximum(y))];
     const [value, mixed] = hullAbove(x, y, Math.min(Math.max(top, ends[0]), ends[1]));
-    const gaps = finer ? uniqueNumbers(mixed.flatMap((i) => [i, i + 1]))
-      .filter((i) => some[i] - some[i - 1] > 1) : [];
-    if (!gaps.length) return sign * value || 0;
-    for (const i of gaps.reverse()) { // from the last, as what follows moves
+    let done = true;
+    for (let i = some.length - 1; finer && i > 0; i--) { // from the last, as what follows moves
+      if (!mixed.includes(i) && !mixed.includes(i - 1)) continue;
       const [from, to] = [some[i - 1], some[i]], quarter = (to - from) / 4;
-      const more = uniqueNumbers([3, 2, 1].map((j) => Math.round(to - j * quarter)))
-        .filter((r) => from < r && r < to), points = more.map(at);
+      const more = [3, 2, 1].map((j) => Math.round(to - j * quarter))
+        .filter((r, j, all) => from < r && r < to && r !== all[j - 1]);
+      if (more.length) done = false;
+      const points = more.map(at);
       some.splice(i, 0, ...more);
       x.splice(i, 0, ...points.map((point) => point[0]));
       y.splice(i, 0, ...points.map((point) => sign * point[1]));
     }
+    if (done) return sign * value || 0;
   }
 });
 
