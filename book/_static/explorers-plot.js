@@ -76,20 +76,21 @@ function nameEnds(lines, bottom) {
   return names.map((label) => ({ ...label, start: true }));
 }
 
-// Change only what differs, so that what stays can move to its new place.
+// Change only what differs, so that what stays can move to its new place, and costs no layout.
+const put = (element, name, value) => {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+};
 function morph(old, now) {
   if (old.tagName !== now.tagName || old.children.length !== now.children.length) {
     old.replaceWith(now);
     return;
   }
-  for (const { name, value } of now.attributes) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  }
+  for (const { name, value } of now.attributes) put(old, name, value);
   if (now.children.length) [...now.children].forEach((child, i) => morph(old.children[i], child));
   else if (old.textContent !== now.textContent) old.textContent = now.textContent;
 }
 
-// Lay a drawing out in a box: its SVG, and where its values are.
+// Lay a drawing out in a box: its groups in SVG, and where its values are.
 function layOut(spec, width, height) {
   const { x, y, lines = [], marks = [], bands = [], area, at, key = [] } = spec;
   const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
@@ -135,7 +136,7 @@ function layOut(spec, width, height) {
     keys,
     [],
   ];
-  return { svg: groups.map((g) => `<g>${g.join("")}</g>`).join(""), X, Y, ...box };
+  return { groups: groups.map((g) => g.join("")), X, Y, ...box };
 }
 
 // What a reader can point at: the values of x that have lines, or else the marks, one by one. What
@@ -165,7 +166,7 @@ const stopsOf = ({ x, y, lines = [], marks = [] }) => {
 // A panel draws what it is given, reads values out, and lets marks be dragged.
 function drawing(panel, form) {
   const [readout, svg] = panel.children;
-  let spec, place, stops = [], at = -1, held;
+  let spec, place, stops = [], at = -1, held, said, shown = [];
 
   const cross = () => {
     const stop = stops[at], { X, Y, top, bottom } = place;
@@ -174,9 +175,11 @@ function drawing(panel, form) {
       d="M${X(stop.x)} ${top}V${bottom}"/>${dots.map(({ style, x, y }) =>
       `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + stop.shift}" r="4"/>`).join("")}` : "";
     const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
-    readout.innerHTML = stop ? `${head && `${head}: `}${words}`
+    const saying = stop ? `${head && `${head}: `}${words}`
       : "To read values, point at the drawing or tap it, or press arrow keys here.";
-    readout.setAttribute("aria-valuenow", Math.max(at, 0));
+    put(readout, "aria-valuenow", `${Math.max(at, 0)}`);
+    if (saying === said) return;
+    readout.innerHTML = said = saying;
     readout.setAttribute("aria-valuetext", readout.textContent);
   };
   const draw = (next, width) => {
@@ -184,16 +187,20 @@ function drawing(panel, form) {
     const { height: usual = 300, small = 210 } = spec;
     const height = width < 480 ? Math.min(usual, small) : usual;
     place = layOut(spec, width, height);
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    svg.setAttribute("aria-label", `${spec.x.label}: ${spec.text}`);
+    put(svg, "viewBox", `0 0 ${width} ${height}`);
+    put(svg, "aria-label", `${spec.x.label}: ${spec.text}`);
     svg.style.height = `${height}px`;
-    const now = svg.cloneNode(false);
-    now.innerHTML = place.svg;
-    if (svg.children.length) morph(svg, now);
-    else svg.innerHTML = place.svg;
+    if (!shown.length) svg.innerHTML = "<g></g>".repeat(place.groups.length);
+    place.groups.forEach((group, i) => {
+      if (group === shown[i]) return;
+      const old = svg.children[i], now = old.cloneNode(false);
+      now.innerHTML = group;
+      morph(old, now);
+    });
+    shown = place.groups;
     stops = stopsOf(spec);
     at = Math.min(at, stops.length - 1);
-    readout.setAttribute("aria-valuemax", stops.length - 1);
+    put(readout, "aria-valuemax", `${stops.length - 1}`);
     cross();
   };
 

@@ -99,22 +99,24 @@ const fromRecommendations = (predictions, labels) => ({
 
 // The probabilities of 0, ..., m samples above a rank: p / total, and 0 outside of low, ..., high.
 // From a likely number outward, each is a simple multiple of its neighbor, until it is `least`. All
-// share one array, so they hold until the next call.
-let shared = new Float64Array(0);
+// share one array, so they hold until the next call. What is the same for all ranks, the steps of
+// the ways to choose i of m samples, is worked out once.
+let shared = new Float64Array(0), steps = shared;
 const distribution = (rank, n, m, replacement = true, least = 1e-290) => {
   if (shared.length <= m) shared = new Float64Array(m + 1);
-  const p = shared, above = rank - 1, below = n - rank, used = replacement ? 0 : 1;
+  if (steps.length !== m) steps = table(m, (i) => (m - i) / (i + 1));
+  const p = shared, above = rank - 1, below = n - rank, up = above / below, down = below / above;
   const first = replacement ? (below ? 0 : m) : Math.max(0, m - below);
   const last = replacement ? (above ? m : 0) : Math.min(m, above);
   let low = Math.min(Math.max(Math.floor((m * above) / (n - 1)), first), last), high = low;
   let one = (p[low] = 1), total = 1;
   for (; high < last && one > least; p[++high] = one) {
-    total += one *= ((m - high) * (above - used * high))
-      / ((high + 1) * (below - used * (m - high - 1)));
+    one *= steps[high] * (replacement ? up : (above - high) / (below - m + high + 1));
+    total += one;
   }
   for (one = 1; low > first && one > least; p[--low] = one) {
-    total += one *= (low * (below - used * (m - low)))
-      / ((m - low + 1) * (above - used * (low - 1)));
+    one *= steps[m - low] * (replacement ? down : (below - m + low) / (above - low + 1));
+    total += one;
   }
   return { p, low, high, total };
 };
