@@ -8,14 +8,14 @@ const tabulate = (length, f) => {
   for (let i = 0; i < length; i++) values.push(f(i));
   return values;
 };
-// The same in an array of numbers only, which is quick whatever the numbers are.
+// The same of numbers only, which is quick whatever they are.
 const table = (length, f) => {
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) values[i] = f(i);
   return values;
 };
-const minimum = (values) => values.reduce((a, b) => (b < a ? b : a));
-const maximum = (values) => values.reduce((a, b) => (b > a ? b : a));
+const unique = (values) =>
+  [...new Float64Array(values).sort()].filter((v, i, sorted) => v !== sorted[i - 1]);
 // A function that computes nothing twice.
 const remember = (f) => {
   const known = new Map();
@@ -99,8 +99,7 @@ const fromRecommendations = (predictions, labels) => ({
 
 // The probabilities of 0, ..., m samples above a rank: p / total, and 0 outside of low, ..., high.
 // From a likely number outward, each is a simple multiple of its neighbor, until it is `least`. All
-// share one array, so they hold until the next call. What is the same for all ranks, the steps of
-// the ways to choose i of m samples, is worked out once.
+// share one array, so they hold until the next call, and the factors that are the same for all ranks.
 let shared = new Float64Array(0), steps = shared;
 const distribution = (rank, n, m, replacement = true, least = 1e-290) => {
   if (shared.length <= m) shared = new Float64Array(m + 1);
@@ -120,10 +119,6 @@ const distribution = (rank, n, m, replacement = true, least = 1e-290) => {
   }
   return { p, low, high, total };
 };
-const rankDistribution = (rank, n, m, replacement) => {
-  const { p, low, high, total } = distribution(rank, n, m, replacement);
-  return tabulate(m + 1, (i) => (i < low || i > high ? 0 : p[i] / total));
-};
 
 const sampledValues = (metric, m) => table(m + 1, (i) => metric(i + 1, m + 1));
 
@@ -139,8 +134,6 @@ const variance = (values, { p, low, high, total }, center) => {
 };
 const expectation = (values, rank, n, replacement) =>
   average(values, distribution(rank, n, values.length - 1, replacement));
-const expectedMetric = (metric, rank, n, m, replacement) =>
-  expectation(sampledValues(metric, m), rank, n, replacement);
 
 // Corrections: estimates for the sampled ranks 1, ..., m + 1.
 const uncorrected = (metric, n, m) => sampledValues(metric, m);
@@ -165,18 +158,17 @@ const problem = (metric, n, m) => {
       mirrored[i] += one * other;
     }
   }
-  const ways = choose(m), all = choose(last), ones = ways.map(() => 1);
+  const ways = choose(m), all = choose(last);
   const both = table(last + 1, (i) => (half[i] + half[last - i]) / all[i]);
   const gained = table(last + 1, (i) => (gains[i] + mirrored[last - i]) / all[i]);
-  return { m, least, ways, both, share: times(both, ways, ones), b: times(gained, ways, ones),
+  return { m, least, ways, both, share: times(both, ways), b: times(gained, ways),
     c: dot(exact, exact) / n };
 };
-// The product of such a matrix and a vector.
-const times = (both, ways, values) => table(ways.length, (i) => {
-  let all = 0;
-  for (let j = 0; j < ways.length; j++) all += ways[j] * both[i + j] * values[j];
-  return ways[i] * all;
-});
+// The product of such a matrix and a vector, or the sums of its rows.
+const times = (both, ways, values = ways.map(() => 1)) => {
+  const weights = ways.map((v, i) => v * values[i]);
+  return ways.map((v, i) => v * dot(weights, both.subarray(i)));
+};
 const choose = (m) => {
   const ways = new Float64Array(m + 1).fill(1);
   for (let i = 1; i <= m; i++) ways[i] = (ways[i - 1] * (m - i + 1)) / i;
@@ -224,39 +216,33 @@ const averageError = (values, { ways, both, share, b, c }) => {
 
 // The highest mean of y of two points (or one) whose mean of x is `at`, and where these stand.
 const hullAbove = (x, y, at) => {
-  let a = -1, b = -1, alone = -1; // the highest to the left, to the right, and there
+  const higher = (i, j) => (y[i] <= y[j] ? j : i);
+  let a, b, alone; // the highest to the left, to the right, and there
   for (let i = 0; i < x.length; i++) {
-    if (x[i] < at) a = a < 0 || y[i] > y[a] ? i : a;
-    else if (x[i] > at) b = b < 0 || y[i] > y[b] ? i : b;
-    else alone = alone < 0 || y[i] > y[alone] ? i : alone;
+    if (x[i] < at) a = higher(i, a);
+    else if (x[i] > at) b = higher(i, b);
+    else alone = higher(i, alone);
   }
-  if (a < 0 || b < 0) return [y[alone], [alone]];
+  if (!(a + b >= 0)) return [y[alone], [alone]];
   const height = (a, b) => y[a] + (y[b] - y[a]) * ((at - x[a]) / (x[b] - x[a]));
   let highest = height(a, b), before;
   do {
     before = highest;
     for (let i = 0; i < x.length; i++) {
-      const one = x[i] < at ? height(i, b) : -Infinity;
-      if (one > highest) [a, highest] = [i, one];
-    }
-    for (let i = 0; i < x.length; i++) {
-      const one = x[i] > at ? height(a, i) : -Infinity;
-      if (one > highest) [b, highest] = [i, one];
+      const left = x[i] < at, one = left ? height(i, b) : x[i] > at ? height(a, i) : -Infinity;
+      if (one > highest) [highest, a, b] = left ? [one, i, b] : [one, a, i];
     }
   } while (highest > before);
-  return alone >= 0 && y[alone] >= highest ? [y[alone], [alone]] : [highest, [a, b]];
+  return y[alone] >= highest ? [y[alone], [alone]] : [highest, [a, b]];
 };
-
-const uniqueNumbers = (all) =>
-  [...new Float64Array(all).sort()].filter((v, i, sorted) => v !== sorted[i - 1]);
 
 // Extremes of the exact metric, y, where the expected sampled one, x, is from ends[0] to ends[1].
 // Some ranks are looked at first; if `finer`, also those between the ones that matter and their
-// neighbors: at(rank) has both.
-const extremes = ({ ranks, at, x: xs, y: ys }, ends, finer) => [-1, 1].map((sign) => {
-  const some = ranks.slice(), x = xs.slice(), y = ys.map((v) => sign * v);
+// neighbors.
+const extremes = ([ranks, xs, ys, meanOf, exactOf], ends, finer) => [-1, 1].map((sign) => {
+  const some = [...ranks], x = [...xs], y = ys.map((v) => sign * v);
   for (;;) {
-    const top = x[y.indexOf(maximum(y))];
+    const top = x[y.indexOf(Math.max(...y))];
     const [value, mixed] = hullAbove(x, y, Math.min(Math.max(top, ends[0]), ends[1]));
     let done = true;
     for (let i = some.length - 1; finer && i > 0; i--) { // from the last, as what follows moves
@@ -265,20 +251,19 @@ const extremes = ({ ranks, at, x: xs, y: ys }, ends, finer) => [-1, 1].map((sign
       const more = [3, 2, 1].map((j) => Math.round(to - j * quarter))
         .filter((r, j, all) => from < r && r < to && r !== all[j - 1]);
       if (more.length) done = false;
-      const points = more.map(at);
       some.splice(i, 0, ...more);
-      x.splice(i, 0, ...points.map((point) => point[0]));
-      y.splice(i, 0, ...points.map((point) => sign * point[1]));
+      x.splice(i, 0, ...more.map(meanOf));
+      y.splice(i, 0, ...more.map((rank) => sign * exactOf(rank)));
     }
     if (done) return sign * value || 0;
   }
 });
 
 // What a published sampled metric can mean, for several values and exact metrics: the package's
-// explain(), with 95 percent confidence. For a drawing without chance, a coarse look at the ranks
-// is enough.
+// explain(), with 95 percent confidence. For a drawing, a coarse look is enough, without chance.
 const explain = (metric, n, m, replacement) => {
-  const values = sampledValues(metric, m), least = minimum(values), largest = maximum(values);
+  const values = sampledValues(metric, m);
+  const least = Math.min(...values), largest = Math.max(...values);
   const offs = [values.map((v) => v - least), values.map((v) => largest - v)];
   const means = remember((rank) => { // how far its expected sampled metric is from both ends
     const among = distribution(rank, n, m, replacement, 1e-30);
@@ -297,10 +282,12 @@ const explain = (metric, n, m, replacement) => {
       const shift = (z * z * ((least + largest) / 2 - end)) / users;
       return inside(end + (shift + z * error) / (1 + (z * z) / users));
     });
-    const ranks = uniqueNumbers([...usual, cutoff, cutoff + 1].filter((rank) => rank <= n));
-    const height = remember((rank) => exact(rank, n)), y = ranks.map(height);
-    const curves = [0, 1].map((side) => ({ ranks, y, x: ranks.map((rank) => means(rank)[side]),
-      at: (rank) => [means(rank)[side], height(rank)] }));
+    const ranks = unique([...usual, cutoff, cutoff + 1].filter((rank) => rank <= n));
+    const exactOf = remember((rank) => exact(rank, n)), y = ranks.map(exactOf);
+    const curves = [0, 1].map((side) => {
+      const meanOf = (rank) => means(rank)[side];
+      return [ranks, ranks.map(meanOf), y, meanOf, exactOf];
+    });
     const range = (low, high, closely = finer) => (low + high > least + largest
       ? extremes(curves[1], [largest - high, largest - low], closely) // digits are kept
       : extremes(curves[0], [low - least, high - least], closely)); // near both ends
@@ -308,7 +295,7 @@ const explain = (metric, n, m, replacement) => {
       bounds: range(low, high), boundsWithError: finer && range(...interval), interval,
       standardError: Math.sqrt(widest(v) / users),
       // of printed values, with this one, so that the curves meet it; the last step can be a jump
-      outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 1 - 2 * slack, 1]
+      outline: () => unique([...[...tabulate(60, (i) => i / 60), 1 - 2 * slack, 1]
         .map((share) => least + share * (largest - least)), v])
         .map((u) => [u, ...range(inside(u - slack), inside(u + slack), false)]),
     };
@@ -318,8 +305,7 @@ const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
 return {
   TOY, auc, average, averageError, averagePrecision, biasVariance, dialects, distribution,
-  expectation, expectedMetric, explain, fromRecommendations, mean, ndcg, parseItems, problem,
-  rankDistribution, rankEstimate, recall, reciprocalRank, remember, resembledCutoff,
-  sampledValues, tabulate, uncorrected, variance,
+  expectation, explain, fromRecommendations, mean, ndcg, parseItems, problem, rankEstimate, recall,
+  reciprocalRank, remember, resembledCutoff, sampledValues, tabulate, uncorrected, unique, variance,
 };
 })();
