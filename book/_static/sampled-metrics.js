@@ -99,7 +99,7 @@ const fromRecommendations = (predictions, labels) => ({
 
 // The probabilities of 0, ..., m samples above a rank: p / total, and 0 outside of low, ..., high.
 // From a likely number outward, each is a simple multiple of its neighbor, until it is `least`. All
-// share one array, so they hold until the next call, and the factors that are the same for all ranks.
+// share one array, so they hold until the next call, and the factors that all ranks have alike.
 let shared = new Float64Array(0), steps = shared;
 const distribution = (rank, n, m, replacement = true, least = 1e-290) => {
   if (shared.length <= m) shared = new Float64Array(m + 1);
