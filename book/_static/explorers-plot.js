@@ -26,40 +26,46 @@ const say = ({ format, ticks }, v, usual) =>
   format?.(v) ?? ticks?.find(([t]) => t === v)?.[1] ?? usual(v);
 
 // Of the places along its line, a name takes the one that keeps most clear of all lines and names.
-function nameLines(lines, X, Y, { left, right, top, bottom }) {
-  const traced = lines.map(({ points }) => points.map(([a, b]) => [X(a), Y(b)])), taken = [];
-  return lines.map(({ style, name = "" }, own) => {
+// A line is traced by its points in pixels.
+function nameLines(lines, { left, right, top, bottom }) {
+  const taken = [];
+  return lines.map(({ style, name = "", traced }, own) => {
     const half = (WORD * name.length) / 2;
-    const clear = (x, y) => {
+    const clear = (x, y, least) => { // where it is not more than the least, that is enough to know
       const inside = Math.min(x - half - left, right - x - half, y - LINE - top, bottom - y);
       let room = 40 + Math.min(inside, 0) * 9;
-      traced.forEach((line, which) => {
-        const first = line.findIndex(([a]) => a >= x - half - 4);
-        for (let i = first; line[i]?.[0] <= x + half + 4; i++) {
-          const [, b] = line[i], gap = Math.max(y - LINE + 2 - b, b - y - 2);
-          room = Math.min(room, which === own ? 40 + Math.min(gap - 1, 0) * 12 : 2 * gap);
-        }
-      });
-      taken.forEach(([a, b, other]) => {
+      for (const [a, b, other] of taken) {
         const gap = Math.max(Math.abs(a - x) - half - other - 6, Math.abs(b - y) - LINE);
         room = Math.min(room, 2 * gap);
-      });
+      }
+      for (let which = 0; which < lines.length && room > least; which++) {
+        for (const [a, b] of lines[which].traced) {
+          if (a > x + half + 4) break;
+          if (a < x - half - 4) continue;
+          const gap = Math.max(y - LINE + 2 - b, b - y - 2);
+          room = Math.min(room, which === own ? 40 + Math.min(gap - 1, 0) * 12 : 2 * gap);
+        }
+      }
       return room;
     };
-    const places = traced[own].filter((_, i, { length }) => i % Math.ceil(length / 16) === 0)
+    const places = traced.filter((_, i, { length }) => i % Math.ceil(length / 16) === 0)
       .flatMap(([x, y]) => [[x, y - 8], [x, y + LINE + 2], [x + half + 10, y + 4],
-        [x - half - 10, y + 4]]).map(([x, y]) =>
-        [Math.min(Math.max(x, left + half), right - half), y]);
-    const [x, y] = places.map((p) => [...p, clear(...p)]).reduce((a, b) => (b[2] > a[2] ? b : a));
-    taken.push([x, y, half]);
-    return { style, name, x, y };
+        [x - half - 10, y + 4]]);
+    let best = { room: -Infinity };
+    for (const [near, y] of places) {
+      const x = Math.min(Math.max(near, left + half), right - half);
+      const room = clear(x, y, best.room);
+      if (room > best.room) best = { room, x, y };
+    }
+    taken.push([best.x, best.y, half]);
+    return { style, name, x: best.x, y: best.y };
   });
 }
 
 // Short names, and those of straight lines, stand at the right ends, a line of text apart.
-function nameEnds(lines, X, Y, bottom) {
-  const names = lines.map(({ style, name, points }) =>
-    ({ style, name, x: X(points.at(-1)[0]) + 10, y: Y(points.at(-1)[1]) + 4 }));
+function nameEnds(lines, bottom) {
+  const names = lines.map(({ style, name, traced }) =>
+    ({ style, name, x: traced.at(-1)[0] + 10, y: traced.at(-1)[1] + 4 }));
   const ordered = [...names].sort((a, b) => a.y - b.y);
   ordered.forEach((label, i) => {
     if (i) label.y = Math.max(label.y, ordered[i - 1].y + LINE - 2);
@@ -70,20 +76,21 @@ function nameEnds(lines, X, Y, bottom) {
   return names.map((label) => ({ ...label, start: true }));
 }
 
-// Change only what differs, so that what stays can move to its new place.
+// Change only what differs, so that what stays can move to its new place, and costs no layout.
+const put = (element, name, value) => {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+};
 function morph(old, now) {
   if (old.tagName !== now.tagName || old.children.length !== now.children.length) {
     old.replaceWith(now);
     return;
   }
-  for (const { name, value } of now.attributes) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  }
+  for (const { name, value } of now.attributes) put(old, name, value);
   if (now.children.length) [...now.children].forEach((child, i) => morph(old.children[i], child));
   else if (old.textContent !== now.textContent) old.textContent = now.textContent;
 }
 
-// Lay a drawing out in a box: its SVG, and where its values are.
+// Lay a drawing out in a box: its groups in SVG, and where its values are.
 function layOut(spec, width, height) {
   const { x, y, lines = [], marks = [], bands = [], area, at, key = [] } = spec;
   const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
@@ -94,12 +101,14 @@ function layOut(spec, width, height) {
       lines.length && atEnds ? 14 + (WORD + 1) * longest : 0),
     top: y.label || key.length ? 26 : 10, bottom: height - 42 };
   const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
-  const path = (points) => `M${points.map(([a, b]) => `${X(a)} ${Y(b)}`).join("L")}`;
+  const trace = (points) => points.map(([a, b]) => [X(a), Y(b)]);
+  const path = (traced) => `M${traced.map(([a, b]) => `${a} ${b}`).join("L")}`;
   const to = (a, b) => `style="transform:translate(${a}px,${b}px)"`;
-  const spots = ({ style, points }) => points
-    .filter((_, i) => points.length < 3 || i % 20 === 4 * style)
-    .map(([a, b]) => markAt(style, X(a), Y(b))).join("");
-  const names = atEnds ? nameEnds(lines, X, Y, bottom) : nameLines(lines, X, Y, box);
+  const spots = ({ style, traced }) => traced
+    .filter((_, i) => traced.length < 3 || i % 20 === 4 * style)
+    .map(([a, b]) => markAt(style, a, b)).join("");
+  const drawn = lines.map((line) => ({ ...line, traced: trace(line.points) }));
+  const names = atEnds ? nameEnds(drawn, bottom) : nameLines(drawn, box);
   let used = left; // by the names of the marks, above the drawing
   const keys = key.map((name, style) => {
     const start = used;
@@ -116,10 +125,10 @@ function layOut(spec, width, height) {
       <text x="${X(v)}" y="${bottom + 17}">${name}</text></g>`),
     [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label}</text>`,
       `<text class="start" x="${left}" y="14">${y.label ?? ""}</text>`],
-    area ? [`<path class="area" d="${path(area)}Z"/>`] : [],
+    area ? [`<path class="area" d="${path(trace(area))}Z"/>`] : [],
     at === undefined ? [] : [`<path class="at" d="M${X(at)} ${top}V${bottom}"/>`],
-    lines.map(({ style, points }) => `<path class="line s${style}" d="${path(points)}"/>`),
-    lines.map((line) => `<path class="spots s${line.style}" d="${spots(line)}"/>`),
+    drawn.map(({ style, traced }) => `<path class="line s${style}" d="${path(traced)}"/>`),
+    drawn.map((line) => `<path class="spots s${line.style}" d="${spots(line)}"/>`),
     marks.map(({ style, x: a, y: b, shift = 0, field }) => `<g class="s${style}${
       field ? " handle" : ""}" ${to(X(a), Y(b) + shift)}><path d="${markAt(style)}"/></g>`),
     names.map(({ style, name, x: a, y: b, start }) => `<text class="name s${style}${
@@ -127,7 +136,7 @@ function layOut(spec, width, height) {
     keys,
     [],
   ];
-  return { svg: groups.map((g) => `<g>${g.join("")}</g>`).join(""), X, Y, ...box };
+  return { groups: groups.map((g) => g.join("")), X, Y, ...box };
 }
 
 // What a reader can point at: the values of x that have lines, or else the marks, one by one. What
@@ -157,7 +166,7 @@ const stopsOf = ({ x, y, lines = [], marks = [] }) => {
 // A panel draws what it is given, reads values out, and lets marks be dragged.
 function drawing(panel, form) {
   const [readout, svg] = panel.children;
-  let spec, place, stops = [], at = -1, held;
+  let spec, place, stops = [], at = -1, held, said, shown = [];
 
   const cross = () => {
     const stop = stops[at], { X, Y, top, bottom } = place;
@@ -166,9 +175,11 @@ function drawing(panel, form) {
       d="M${X(stop.x)} ${top}V${bottom}"/>${dots.map(({ style, x, y }) =>
       `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + stop.shift}" r="4"/>`).join("")}` : "";
     const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
-    readout.innerHTML = stop ? `${head && `${head}: `}${words}`
+    const saying = stop ? `${head && `${head}: `}${words}`
       : "To read values, point at the drawing or tap it, or press arrow keys here.";
-    readout.setAttribute("aria-valuenow", Math.max(at, 0));
+    put(readout, "aria-valuenow", `${Math.max(at, 0)}`);
+    if (saying === said) return;
+    readout.innerHTML = said = saying;
     readout.setAttribute("aria-valuetext", readout.textContent);
   };
   const draw = (next, width) => {
@@ -176,16 +187,20 @@ function drawing(panel, form) {
     const { height: usual = 300, small = 210 } = spec;
     const height = width < 480 ? Math.min(usual, small) : usual;
     place = layOut(spec, width, height);
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    svg.setAttribute("aria-label", `${spec.x.label}: ${spec.text}`);
+    put(svg, "viewBox", `0 0 ${width} ${height}`);
+    put(svg, "aria-label", `${spec.x.label}: ${spec.text}`);
     svg.style.height = `${height}px`;
-    const now = svg.cloneNode(false);
-    now.innerHTML = place.svg;
-    if (svg.children.length) morph(svg, now);
-    else svg.innerHTML = place.svg;
+    if (!shown.length) svg.innerHTML = "<g></g>".repeat(place.groups.length);
+    place.groups.forEach((group, i) => {
+      if (group === shown[i]) return;
+      const old = svg.children[i], now = old.cloneNode(false);
+      now.innerHTML = group;
+      morph(old, now);
+    });
+    shown = place.groups;
     stops = stopsOf(spec);
     at = Math.min(at, stops.length - 1);
-    readout.setAttribute("aria-valuemax", stops.length - 1);
+    put(readout, "aria-valuemax", `${stops.length - 1}`);
     cross();
   };
 

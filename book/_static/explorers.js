@@ -3,14 +3,13 @@
    explorers/NAME.js adds the explorer NAME. */
 globalThis.explorers = (() => {
 "use strict";
-const M = globalThis.sampledMetrics, { tabulate } = M, kinds = {};
+const M = globalThis.sampledMetrics, { tabulate, unique } = M, kinds = {};
 const add = (name, kind) => { kinds[name] = kind; };
 
 const fixed = (value, digits = 3) =>
   (value + Math.sign(value) * 1e-12).toFixed(digits).replace(/^-(0\.0+)$/, "$1");
 const { format: whole } = new Intl.NumberFormat("en");
 const count = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
-const unique = (values) => [...new Set(values)].sort((a, b) => a - b);
 const spaced = (low, high, count, round = Math.round) =>
   unique(tabulate(count, (i) => round(low * (high / low) ** (i / (count - 1)))));
 const upTo = (n, ...more) => unique([1, 10, 100, 1e3, 1e4, 1e5, n, ...more]).filter((r) => r <= n);

@@ -8,8 +8,14 @@ const tabulate = (length, f) => {
   for (let i = 0; i < length; i++) values.push(f(i));
   return values;
 };
-const minimum = (values) => values.reduce((a, b) => (b < a ? b : a));
-const maximum = (values) => values.reduce((a, b) => (b > a ? b : a));
+// The same of numbers only, which is quick whatever they are.
+const table = (length, f) => {
+  const values = new Float64Array(length);
+  for (let i = 0; i < length; i++) values[i] = f(i);
+  return values;
+};
+const unique = (values) =>
+  [...new Float64Array(values).sort()].filter((v, i, sorted) => v !== sorted[i - 1]);
 // A function that computes nothing twice.
 const remember = (f) => {
   const known = new Map();
@@ -25,7 +31,7 @@ const TOY = {
 const ALONE = { nRelevant: 1 };
 const metric = (k, gain, normalizer) => (user, n) => {
   if (typeof user === "number") {
-    return (user <= k ? gain(user, 1, ALONE, n) : 0) / normalizer(ALONE, 1, n);
+    return user <= k ? gain(user, 1, ALONE, n) / normalizer(ALONE, 1, n) : 0;
   }
   if (!user.nRelevant) return NaN;
   const hits = user.values.filter((rank) => rank <= k);
@@ -48,8 +54,9 @@ const averagePrecision = (k = Infinity, denominator = "capped") =>
   metric(k, (rank, j) => j / rank, (user, hits) => ({
     relevant: user.nRelevant, capped: capped(user, k), hits, predicted: listed(user, k),
   })[denominator]);
+const idealGain = remember((count) => sum(tabulate(count, (i) => discount(i + 1))));
 const ndcg = (k = Infinity, ideal = "relevant") => metric(k, discount, (user, hits) =>
-  sum(tabulate({ relevant: capped(user, k), hits, full: k }[ideal], (i) => discount(i + 1))));
+  idealGain({ relevant: capped(user, k), hits, full: k }[ideal]));
 const reciprocalRank = (k = Infinity) => metric(k, (rank, j) => (j === 1) / rank, hit);
 const hitRate = (k) => metric(k, (rank, j) => +(j === 1), hit);
 
@@ -92,31 +99,28 @@ const fromRecommendations = (predictions, labels) => ({
 
 // The probabilities of 0, ..., m samples above a rank: p / total, and 0 outside of low, ..., high.
 // From a likely number outward, each is a simple multiple of its neighbor, until it is `least`. All
-// share one array, so they hold until the next call.
-let shared = new Float64Array(0);
+// share one array, so they hold until the next call, and the factors that all ranks have alike.
+let shared = new Float64Array(0), steps = shared;
 const distribution = (rank, n, m, replacement = true, least = 1e-290) => {
   if (shared.length <= m) shared = new Float64Array(m + 1);
-  const p = shared, above = rank - 1, below = n - rank, used = replacement ? 0 : 1;
+  if (steps.length !== m) steps = table(m, (i) => (m - i) / (i + 1));
+  const p = shared, above = rank - 1, below = n - rank, up = above / below, down = below / above;
   const first = replacement ? (below ? 0 : m) : Math.max(0, m - below);
   const last = replacement ? (above ? m : 0) : Math.min(m, above);
   let low = Math.min(Math.max(Math.floor((m * above) / (n - 1)), first), last), high = low;
   let one = (p[low] = 1), total = 1;
   for (; high < last && one > least; p[++high] = one) {
-    total += one *= ((m - high) * (above - used * high))
-      / ((high + 1) * (below - used * (m - high - 1)));
+    one *= steps[high] * (replacement ? up : (above - high) / (below - m + high + 1));
+    total += one;
   }
   for (one = 1; low > first && one > least; p[--low] = one) {
-    total += one *= (low * (below - used * (m - low)))
-      / ((m - low + 1) * (above - used * (low - 1)));
+    one *= steps[m - low] * (replacement ? down : (below - m + low) / (above - low + 1));
+    total += one;
   }
   return { p, low, high, total };
 };
-const rankDistribution = (rank, n, m, replacement) => {
-  const { p, low, high, total } = distribution(rank, n, m, replacement);
-  return tabulate(m + 1, (i) => (i < low || i > high ? 0 : p[i] / total));
-};
 
-const sampledValues = (metric, m) => tabulate(m + 1, (i) => metric(i + 1, m + 1));
+const sampledValues = (metric, m) => table(m + 1, (i) => metric(i + 1, m + 1));
 
 const average = (values, { p, low, high, total }) => {
   let all = 0;
@@ -130,21 +134,20 @@ const variance = (values, { p, low, high, total }, center) => {
 };
 const expectation = (values, rank, n, replacement) =>
   average(values, distribution(rank, n, values.length - 1, replacement));
-const expectedMetric = (metric, rank, n, m, replacement) =>
-  expectation(sampledValues(metric, m), rank, n, replacement);
 
 // Corrections: estimates for the sampled ranks 1, ..., m + 1.
 const uncorrected = (metric, n, m) => sampledValues(metric, m);
 const rankEstimate = (metric, n, m) =>
-  tabulate(m + 1, (i) => metric(1 + Math.floor(((n - 1) * i) / m), n));
+  table(m + 1, (i) => metric(1 + Math.floor(((n - 1) * i) / m), n));
 
 // What biases and variances depend on: means over all ranks of the probabilities P of the sampled
 // ranks, of their products (the Gram matrix), of P times the exact metric, and of its square. They
-// follow from the means for 2m draws: of i + j hits, i fall to the first m draws.
+// follow from the means for 2m draws: of i + j hits, i fall to the first m draws. So, with the ways
+// to choose hits, the entry i, j of the matrix is ways[i] * ways[j] * both[i + j].
 const problem = (metric, n, m) => {
-  const exact = tabulate(n, (r) => metric(r + 1, n)), last = 2 * m, zeros = Array(last + 1).fill(0);
-  const half = zeros.slice(), gains = zeros.slice(), mirrored = zeros.slice();
-  const least = n > last ? 1e-20 : 1e-70; // with few ranks, some sampled ranks live in the tails
+  const exact = table(n, (r) => metric(r + 1, n)), last = 2 * m;
+  const [half, gains, mirrored] = tabulate(3, () => new Float64Array(last + 1));
+  const least = n > last ? 1e-16 : 1e-70; // with few ranks, some sampled ranks live in the tails
   for (let r = 0; r <= (n - 1) / 2; r++) { // the other half has the same probabilities, reversed
     const { p, low, high, total } = distribution(r + 1, n, last, true, least);
     const own = exact[r], other = exact[n - 1 - r], share = (2 * r < n - 1 ? 1 : 0.5) / total / n;
@@ -155,42 +158,45 @@ const problem = (metric, n, m) => {
       mirrored[i] += one * other;
     }
   }
-  const one = choose(m), two = choose(last).map((ways) => 1 / ways);
-  const means = half.map((v, i) => v + half[last - i]);
-  gains.forEach((v, i) => { gains[i] += mirrored[last - i]; });
-  const b = Array(m + 1).fill(0), share = b.slice();
-  const gram = one.map((ways, i) => one.map((others, j) => {
-    const split = ways * others * two[i + j], both = split * means[i + j];
-    b[i] += split * gains[i + j];
-    share[i] += both;
-    return both;
-  }));
-  return { m, gram, share, b, c: sum(exact.map((v) => v * v)) / n };
+  const ways = choose(m), all = choose(last);
+  const both = table(last + 1, (i) => (half[i] + half[last - i]) / all[i]);
+  const gained = table(last + 1, (i) => (gains[i] + mirrored[last - i]) / all[i]);
+  return { m, least, ways, both, share: times(both, ways), b: times(gained, ways),
+    c: dot(exact, exact) / n };
+};
+// The product of such a matrix and a vector, or the sums of its rows.
+const times = (both, ways, values = ways.map(() => 1)) => {
+  const weights = ways.map((v, i) => v * values[i]);
+  return ways.map((v, i) => v * dot(weights, both.subarray(i)));
 };
 const choose = (m) => {
-  const ways = [1];
-  for (let i = 1; i <= m; i++) ways.push((ways[i - 1] * (m - i + 1)) / i);
+  const ways = new Float64Array(m + 1).fill(1);
+  for (let i = 1; i <= m; i++) ways[i] = (ways[i - 1] * (m - i + 1)) / i;
   return ways;
 };
 
 // Equation 25 of Krichene & Rendle (2020), scaled to a symmetric matrix with eigenvalues from gamma
-// to 1, by Cholesky's method.
-const biasVariance = (gamma, { m, share, gram, b }) => {
+// to 1, by Cholesky's method. Far from the diagonal, next to nothing is left out.
+const biasVariance = (gamma, { m, least, ways, both, share, b }) => {
   const scale = share.map((value) => 1 / Math.sqrt(value)), x = b.map((v, i) => v * scale[i]);
-  const factor = gram.map((row) => row.slice());
-  factor.forEach((row, i) => {
-    for (let j = 0; j <= i; j++) {
-      let rest = (1 - gamma) * scale[i] * scale[j] * row[j] + (i === j ? gamma : 0);
-      const other = factor[j];
-      for (let l = 0; l < j; l++) rest -= row[l] * other[l];
-      row[j] = i === j ? Math.sqrt(rest) : rest / other[j];
+  const weight = scale.map((v, i) => v * ways[i]);
+  const width = m + 1, factor = new Float64Array(width * width); // row by row
+  for (let i = 0; i <= m; i++) {
+    const entry = (j) => (1 - gamma) * weight[i] * weight[j] * both[i + j], row = i * width;
+    let first = 0;
+    while (first < i && entry(first) < least) first++;
+    for (let j = first; j <= i; j++) {
+      let rest = entry(j) + (i === j ? gamma : 0);
+      const other = j * width;
+      for (let l = first; l < j; l++) rest -= factor[row + l] * factor[other + l];
+      factor[row + j] = i === j ? Math.sqrt(rest) : rest / factor[other + j];
     }
-    for (let l = 0; l < i; l++) x[i] -= row[l] * x[l];
-    x[i] /= row[i];
-  });
+    for (let l = first; l < i; l++) x[i] -= factor[row + l] * x[l];
+    x[i] /= factor[row + i];
+  }
   for (let i = m; i >= 0; i--) {
-    for (let l = i + 1; l <= m; l++) x[i] -= factor[l][i] * x[l];
-    x[i] /= factor[i][i];
+    for (let l = i + 1; l <= m; l++) x[i] -= factor[l * width + i] * x[l];
+    x[i] /= factor[i * width + i];
   }
   return x.map((value, i) => value * scale[i]);
 };
@@ -202,69 +208,69 @@ const dot = (v, w) => {
 };
 
 // Root mean squares over all ranks of the bias and the standard deviation of a table.
-const averageError = (values, { share, gram, b, c }) => {
-  const square = dot(values, gram.map((row) => dot(values, row)));
+const averageError = (values, { ways, both, share, b, c }) => {
+  const square = dot(values, times(both, ways, values));
   return [square - 2 * dot(b, values) + c, dot(share, values.map((v) => v * v)) - square]
     .map((v) => Math.sqrt(Math.max(v, 0)));
 };
 
 // The highest mean of y of two points (or one) whose mean of x is `at`, and where these stand.
 const hullAbove = (x, y, at) => {
+  const higher = (i, j) => (y[i] <= y[j] ? j : i);
+  let a, b, alone; // the highest to the left, to the right, and there
+  for (let i = 0; i < x.length; i++) {
+    if (x[i] < at) a = higher(i, a);
+    else if (x[i] > at) b = higher(i, b);
+    else alone = higher(i, alone);
+  }
+  if (!(a + b >= 0)) return [y[alone], [alone]];
   const height = (a, b) => y[a] + (y[b] - y[a]) * ((at - x[a]) / (x[b] - x[a]));
-  const most = (side, f) => { // -1 where there is none
-    let best = -1, highest = -Infinity;
+  let highest = height(a, b), before;
+  do {
+    before = highest;
     for (let i = 0; i < x.length; i++) {
-      if (Math.sign(x[i] - at) !== side) continue;
-      const now = f(i);
-      if (now > highest) [best, highest] = [i, now];
+      const left = x[i] < at, one = left ? height(i, b) : x[i] > at ? height(a, i) : -Infinity;
+      if (one > highest) [highest, a, b] = left ? [one, i, b] : [one, a, i];
     }
-    return best;
-  };
-  const own = (i) => y[i], alone = most(0, own);
-  let a, b, next = most(1, own);
-  if (next < 0 || most(-1, own) < 0) return [y[alone], [alone]];
-  do [a, b] = [most(-1, (c) => height(c, next)), next];
-  while (height(a, (next = most(1, (c) => height(a, c)))) > height(a, b));
-  return alone >= 0 && y[alone] >= height(a, b) ? [y[alone], [alone]] : [height(a, b), [a, b]];
+  } while (highest > before);
+  return y[alone] >= highest ? [y[alone], [alone]] : [highest, [a, b]];
 };
 
-const uniqueNumbers = (all) =>
-  [...new Float64Array(all).sort()].filter((v, i, sorted) => v !== sorted[i - 1]);
-
-// Extremes of the exact metric where the expected sampled one is from ends[0] to ends[1]: at(rank)
-// has both. `ranks` are looked at first; if `finer`, also those between the ones that matter and
-// their neighbors.
-const extremes = (at, ranks, ends, finer) => [-1, 1].map((sign) => {
-  const some = [], x = [], y = [];
-  const insert = (i, more) => {
-    const points = more.map(at);
-    some.splice(i, 0, ...more);
-    x.splice(i, 0, ...points.map((point) => point[0]));
-    y.splice(i, 0, ...points.map((point) => sign * point[1]));
-  };
-  for (insert(0, ranks); ;) {
-    const top = x[y.indexOf(maximum(y))];
+// Extremes of the exact metric, y, where the expected sampled one, x, is from ends[0] to ends[1].
+// Some ranks are looked at first; if `finer`, also those between the ones that matter and their
+// neighbors.
+const extremes = ([ranks, xs, ys, meanOf, exactOf], ends, finer) => [-1, 1].map((sign) => {
+  const some = [...ranks], x = [...xs], y = ys.map((v) => sign * v);
+  for (;;) {
+    const top = x[y.indexOf(Math.max(...y))];
     const [value, mixed] = hullAbove(x, y, Math.min(Math.max(top, ends[0]), ends[1]));
-    const gaps = uniqueNumbers(mixed.flatMap((i) => [i, i + 1]))
-      .filter((i) => some[i] - some[i - 1] > 1);
-    if (!finer || !gaps.length) return sign * value || 0;
-    for (const i of gaps.reverse()) { // from the last, as what follows moves
+    let done = true;
+    for (let i = some.length - 1; finer && i > 0; i--) { // from the last, as what follows moves
+      if (!mixed.includes(i) && !mixed.includes(i - 1)) continue;
       const [from, to] = [some[i - 1], some[i]], quarter = (to - from) / 4;
-      insert(i, uniqueNumbers([3, 2, 1].map((j) => Math.round(to - j * quarter)))
-        .filter((r) => from < r && r < to));
+      const more = [3, 2, 1].map((j) => Math.round(to - j * quarter))
+        .filter((r, j, all) => from < r && r < to && r !== all[j - 1]);
+      if (more.length) done = false;
+      some.splice(i, 0, ...more);
+      x.splice(i, 0, ...more.map(meanOf));
+      y.splice(i, 0, ...more.map((rank) => sign * exactOf(rank)));
     }
+    if (done) return sign * value || 0;
   }
 });
 
 // What a published sampled metric can mean, for several values and exact metrics: the package's
-// explain(), with 95 percent confidence. For a drawing, a coarse look at the ranks is enough.
+// explain(), with 95 percent confidence. For a drawing, a coarse look is enough, without chance.
 const explain = (metric, n, m, replacement) => {
-  const values = sampledValues(metric, m), least = minimum(values), largest = maximum(values);
+  const values = sampledValues(metric, m);
+  const least = Math.min(...values), largest = Math.max(...values);
   const offs = [values.map((v) => v - least), values.map((v) => largest - v)];
-  const at = remember((rank) => { // how far its expected sampled metric is from both ends
+  const means = remember((rank) => { // how far its expected sampled metric is from both ends
     const among = distribution(rank, n, m, replacement, 1e-30);
     return offs.map((off) => average(off, among));
   });
+  const usual = [...tabulate(32, (i) => i + 1), n,
+    ...tabulate(160, (i) => Math.round(32 * 1.25 ** i)).filter((rank) => rank < n)];
   const inside = (v) => Math.min(Math.max(v, least), largest);
   const widest = (v) => (largest - v) * (v - least); // variance with this mean
   return (value, users, exact = metric, cutoff = n, { decimals = 4, finer = true } = {}) => {
@@ -276,18 +282,20 @@ const explain = (metric, n, m, replacement) => {
       const shift = (z * z * ((least + largest) / 2 - end)) / users;
       return inside(end + (shift + z * error) / (1 + (z * z) / users));
     });
-    const ranks = uniqueNumbers([...tabulate(32, (i) => i + 1), cutoff, cutoff + 1, n,
-      ...tabulate(160, (i) => Math.round(32 * 1.25 ** i))].filter((rank) => rank <= n));
-    const height = remember((rank) => exact(rank, n));
-    const curves = [0, 1].map((side) => (rank) => [at(rank)[side], height(rank)]);
+    const ranks = unique([...usual, cutoff, cutoff + 1].filter((rank) => rank <= n));
+    const exactOf = remember((rank) => exact(rank, n)), y = ranks.map(exactOf);
+    const curves = [0, 1].map((side) => {
+      const meanOf = (rank) => means(rank)[side];
+      return [ranks, ranks.map(meanOf), y, meanOf, exactOf];
+    });
     const range = (low, high, closely = finer) => (low + high > least + largest
-      ? extremes(curves[1], ranks, [largest - high, largest - low], closely) // digits are kept
-      : extremes(curves[0], ranks, [low - least, high - least], closely)); // near both ends
+      ? extremes(curves[1], [largest - high, largest - low], closely) // digits are kept
+      : extremes(curves[0], [low - least, high - least], closely)); // near both ends
     return {
-      bounds: range(low, high), boundsWithError: range(...interval), interval,
+      bounds: range(low, high), boundsWithError: finer && range(...interval), interval,
       standardError: Math.sqrt(widest(v) / users),
       // of printed values, with this one, so that the curves meet it; the last step can be a jump
-      outline: () => uniqueNumbers([...[...tabulate(60, (i) => i / 60), 1 - 2 * slack, 1]
+      outline: () => unique([...[...tabulate(60, (i) => i / 60), 1 - 2 * slack, 1]
         .map((share) => least + share * (largest - least)), v])
         .map((u) => [u, ...range(inside(u - slack), inside(u + slack), false)]),
     };
@@ -297,8 +305,7 @@ const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
 return {
   TOY, auc, average, averageError, averagePrecision, biasVariance, dialects, distribution,
-  expectation, expectedMetric, explain, fromRecommendations, mean, ndcg, parseItems, problem,
-  rankDistribution, rankEstimate, recall, reciprocalRank, resembledCutoff, sampledValues, tabulate,
-  uncorrected, variance,
+  expectation, explain, fromRecommendations, mean, ndcg, parseItems, problem, rankEstimate, recall,
+  reciprocalRank, remember, resembledCutoff, sampledValues, tabulate, uncorrected, unique, variance,
 };
 })();

@@ -18,8 +18,7 @@ const audit = (row) => {
   const users = row.n_users ? +row.n_users : Infinity; // without a number, nothing about chance
   const seen = (c, finer) =>
     means(+row.value, users, make(c), Math.min(c, n), { decimals: decimals(row), finer });
-  const found = new Map(); // so that moving the cutoff computes one of them
-  const at = (c) => found.get(c) ?? found.set(c, seen(c, true)).get(c);
+  const at = M.remember((c) => seen(c, true)); // so that moving the cutoff computes one of them
   const cutoffs = E.unique([...E.spaced(1, n, 40), ...(k < n ? [k, k + 1] : [])]);
   return { at, n, m, k, alike: k < Infinity && Math.round(M.resembledCutoff(k, n, m)),
     band: cutoffs.map((c) => [c, ...seen(c, false).bounds]) };

@@ -19,7 +19,7 @@ const show = (form) => {
     M.biasVariance(gamma, problem)];
   const errors = tables.map((t) => M.averageError(t, problem).map((v) => fixed(v, 4)));
   const curves = grid.map((r) => {
-    const among = M.distribution(r, n, m);
+    const among = M.distribution(r, n, m, true, 1e-30);
     return tables.map((values) => {
       const center = M.average(values, among);
       return [center - metric(r, n), Math.sqrt(M.variance(values, among, center))];
@@ -43,7 +43,7 @@ const show = (form) => {
     tables: [
       [["estimator", ...KINDS], ...NAMES.map((who, i) => [who, ...errors[i]])],
       [["sampled rank", ...NAMES],
-        ...tables[0].slice(0, 12).map((_, i) =>
+        ...M.tabulate(Math.min(12, m + 1), (i) =>
           [i + 1, ...tables.map((values) => fixed(values[i], 4))])],
     ],
   };

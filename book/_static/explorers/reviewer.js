@@ -41,23 +41,24 @@ const show = (form) => {
   const cut = isCut(metric), named = (c) => metric.replace("k", whole(c)), name = named(k);
   const means = meansOf(metric, k, n, m, form.replacement);
   const decimals = decimalsOf(form.value), half = 0.5 * 10 ** -decimals;
-  const at = (c) => means(value, users, cut ? make(c) : make(), cut ? c : n, { decimals });
+  const at = M.remember((c) => means(value, users, cut ? make(c) : make(), c, { decimals }));
   if (metric === "HR@k" && k > m) {
     const top = `Among ${whole(m + 1)} items each is in the top ${whole(k)}`;
     E.refuse("k", `${top}: at most ${whole(m)}.`);
   }
-  if (!at(n)) {
-    const all = M.sampledValues(cut ? make(k) : make(), m);
-    const [least, largest] = [Math.min(...all), Math.max(...all)].map((v) => fixed(v));
+  const own = cut ? Math.min(k, n) : n, all = at(own);
+  if (!all) {
+    const seen = M.sampledValues(cut ? make(k) : make(), m);
+    const [least, largest] = [Math.min(...seen), Math.max(...seen)].map((v) => fixed(v));
     E.refuse("value", `With m = ${whole(m)}, sampled ${name} is from ${least} to ${largest}.`);
   }
-  const own = Math.min(k, n), alike = Math.round(M.resembledCutoff(k, n, m)), all = at(own);
+  const alike = Math.round(M.resembledCutoff(k, n, m));
   const canBe = (ends) => {
     const [low, high] = ends.map((v) => fixed(v));
     return low === high ? `is ${low}` : `can be anything from ${low} to ${high}`;
   };
   const outline = all.outline(), x = outline.map(([u]) => u);
-  const rows = (cut ? E.upTo(n, own, alike) : [0]).map((c) => [c, at(c)]);
+  const rows = (cut ? E.upTo(n, own, alike) : [n]).map((c) => [c, at(c)]);
   const [low, high] = all.boundsWithError;
   return {
     verdict: high - low > 0.3 ? "Says little" : high - low > 0.05 ? "Says something" : "Says much",
