@@ -85,8 +85,9 @@ def over_all_pairs(shares, metric, draw, band, *, max_share=1.0, decreasing=Fals
         LinearConstraint(p.T, observed - band, observed + band),
         LinearConstraint(np.eye(len(n_items))[which].T, *[counts / counts.sum()] * 2),
     ]
+    possible = scipy.optimize.Bounds(0, max_share)
     found = [
-        sign * known(milp(sign * exact, constraints=explained, bounds=(0, max_share)).fun)
+        sign * known(milp(sign * exact, constraints=explained, bounds=possible).fun)
         for sign in (1, -1)
     ]
     return Bounds(*found)
