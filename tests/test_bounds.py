@@ -11,7 +11,7 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.stats import binom
 
 from sampled_metrics import (
@@ -81,18 +81,13 @@ def over_all_pairs(shares, metric, draw, band, *, max_share=1.0, decreasing=Fals
         p = p.T
     which = np.repeat(np.arange(len(n_items)), n_items)
     observed = np.cumsum(shares)[:-1]
+    explained = [
+        LinearConstraint(p.T, observed - band, observed + band),
+        LinearConstraint(np.eye(len(n_items))[which].T, *[counts / counts.sum()] * 2),
+    ]
+    possible = scipy.optimize.Bounds(0, max_share)
     found = [
-        sign
-        * known(
-            linprog(
-                sign * exact,
-                A_ub=np.vstack([p.T, -p.T]),
-                b_ub=np.concatenate([observed + band, band - observed]),
-                A_eq=np.eye(len(n_items))[which].T,
-                b_eq=counts / counts.sum(),
-                bounds=(0, max_share),
-            ).fun
-        )
+        sign * known(milp(sign * exact, constraints=explained, bounds=possible).fun)
         for sign in (1, -1)
     ]
     return Bounds(*found)

@@ -1,5 +1,6 @@
 """What one published number can mean."""
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -306,10 +307,10 @@ def test_interval_covers():
         g, y = curve(draw, metric, metric)
         law = rng.dirichlet(np.full(1000, 0.02))
         outside = beyond = 0
+        explained = cache(partial(explain, metric, **given_as(draw, n_users=80, confidence=0.9)))
         for _ in range(400):
             sampled = draw.rvs(rng.choice(1000, 80, p=law) + 1, rng=rng)
-            value = metric(sampled, 51).mean()
-            found = explain(metric, value, **given_as(draw, n_users=80, confidence=0.9))
+            found = explained(metric(sampled, 51).mean())
             outside += not known(found.interval).low <= law @ g <= known(found.interval).high
             low, high = known(found.bounds_with_error)
             beyond += not low <= law @ y <= high
@@ -393,10 +394,11 @@ def test_two_that_are_equal_are_seldom_beyond_chance(metric):
     rng, draw = np.random.default_rng(7), Draw(50, n_items=1000)
     law = rng.dirichlet(np.full(1000, 0.02))
     beyond = 0
+    explained = cache(partial(explain, metric, **given_as(draw, n_users=80)))
     for _ in range(400):
         sampled = draw.rvs(rng.choice(1000, (2, 80), p=law) + 1, rng=rng)
         value, other = metric(sampled, 51).mean(axis=1)
-        found = explain(metric, value, other=other, **given_as(draw, n_users=80))
+        found = explained(value, other=other)
         beyond += known(found.difference).beyond_chance is True
     assert beyond <= binom.ppf(1 - 1e-6, 400, 0.06)
 

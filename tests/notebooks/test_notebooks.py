@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 EXECUTED = ROOT / "_build" / "jupyter_execute" / "book"
 SITE = ROOT / "_build" / "html"
 ZIP = SITE / "sampled-metrics-notebooks.zip"
+RUN = Path(__file__).with_name("run.py")
 PAGES = sorted(p.stem for p in ROOT.glob("book/*.md") if "{code-cell}" in p.read_text("utf-8"))
 WITH_EXERCISES = [
     p for p in PAGES if "{exercise-start}" in (ROOT / f"book/{p}.md").read_text("utf-8")
@@ -77,20 +78,6 @@ def sources(unpacked, python):
     return {page: read(folder / f"{page}.ipynb") for page in PAGES}
 
 
-# Run notebooks in place, two at a time, to their ends.
-RUN = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-import nbclient, nbformat
-def run(path):
-    notebook = nbformat.read(path, as_version=4)
-    nbclient.execute(notebook, allow_errors=True, timeout=300)
-    nbformat.write(notebook, path)
-with ThreadPoolExecutor(2) as pool:
-    list(pool.map(run, sys.argv[1:]))
-"""
-
-
 @pytest.fixture(scope="session")
 def runs(unpacked, python):
     """Run a copy of every student's notebook beside it, and of some with a change.
@@ -110,7 +97,7 @@ def runs(unpacked, python):
     names = [path.name for path in copies.values()]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["OMP_NUM_THREADS"] = "1"  # as for the site: the same sums to the last digit
-    subprocess.run([python, "-c", RUN, *names], cwd=folder, env=environment, check=True)
+    subprocess.run([python, RUN, *names], cwd=folder, env=environment, check=True)
     return {key: code(read(path)) for key, path in copies.items()}
 
 
