@@ -68,7 +68,8 @@ function makeRunner(one, ...buttons) {
   const say = (words) => { status.textContent = words; };
   const show = ({ text = "", failed = false, broken }, seconds) => {
     say(broken !== undefined
-      ? `Python did not start (${broken}). It needs a page from a web server.` : failed ? "It ended early." : `Done in ${seconds} s${text ? "" : ", and nothing printed"}.`);
+      ? `Python did not start (${broken}). It needs a page from a web server.`
+      : failed ? "It ended early." : `Done in ${seconds} s${text ? "" : ", and nothing printed"}.`);
     printed.textContent = text;
     printed.hidden = !text;
     printed.classList.toggle("failed", failed);

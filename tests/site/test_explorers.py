@@ -532,7 +532,7 @@ def test_calculator_takes_the_decimals_as_typed(visit, text, decimals):
     own = explain(Recall(10), 1 if text == "1" else 0.7, **protocol, decimals=decimals)
     (row,) = (row for row in table(tab) if row[0] == "HR@10")
     assert row[1:] == fixed([*own.bounds, *own.bounds_with_error])
-    code = tab.explorer.locator("pre").text_content()
+    code = tab.explorer.locator("details > pre").text_content()
     assert (f"decimals={decimals}," in code) == (decimals != 4)
     assert ("rounded by" in tab.explorer.inner_text()) == (decimals < 4)
 

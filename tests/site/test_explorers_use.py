@@ -324,7 +324,7 @@ def test_link_and_python_can_be_copied(visit):
     tab.explorer.get_by_role("button", name="Copy as Python").click()
     tab.wait_for_function("navigator.clipboard.readText().then(t => t.startsWith('import'))")
     copied = tab.evaluate("navigator.clipboard.readText()")
-    assert copied == tab.explorer.locator("pre").text_content()
+    assert copied == tab.explorer.locator("details > pre").text_content()
     assert "Draw(20, n_items=10000)" in copied
 
 
@@ -343,7 +343,7 @@ def printed(tab):
     """Run the lines that the explorer shows; return what they print, as words."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(tab.explorer.locator("pre").text_content(), {})
+        exec(tab.explorer.locator("details > pre").text_content(), {})
     return [line.split() for line in out.getvalue().splitlines()]
 
 
