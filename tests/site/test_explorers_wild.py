@@ -96,7 +96,7 @@ def test_wrong_pairs_are_those_of_the_chapter(visit, html):
 def printed(tab, monkeypatch, capsys):
     """What the lines under "As Python" print."""
     monkeypatch.chdir(DATA.parents[1])
-    exec(tab.explorer.locator("details pre").text_content(), {})
+    exec(tab.explorer.locator("details > pre").text_content(), {})
     return capsys.readouterr().out
 
 
