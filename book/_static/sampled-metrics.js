@@ -140,28 +140,48 @@ const uncorrected = (metric, n, m) => sampledValues(metric, m);
 const rankEstimate = (metric, n, m) =>
   table(m + 1, (i) => metric(1 + Math.floor(((n - 1) * i) / m), n));
 
+// The probabilities of 0, ..., m samples above each rank up to the middle, one rank after the other
+// in one array; the other half of the ranks has the same, reversed.
+let packed = new Float64Array(2 ** 16);
+const distributions = (n, m, least) => {
+  const lows = [], ends = [0];
+  for (let r = 0; r <= (n - 1) / 2; r++) {
+    const { p, low, high, total } = distribution(r + 1, n, m, true, least);
+    const start = ends[r] - low, share = (2 * r < n - 1 ? 1 : 0.5) / total / n;
+    if (start + high >= packed.length) {
+      const longer = new Float64Array(2 * packed.length + m);
+      longer.set(packed);
+      packed = longer;
+    }
+    for (let i = low; i <= high; i++) packed[start + i] = p[i] * share;
+    lows.push(low);
+    ends.push(start + high + 1);
+  }
+  return { packed, lows, ends };
+};
+
 // What biases and variances depend on: means over all ranks of the probabilities P of the sampled
 // ranks, of their products (the Gram matrix), of P times the exact metric, and of its square. They
 // follow from the means for 2m draws: of i + j hits, i fall to the first m draws. So, with the ways
 // to choose hits, the entry i, j of the matrix is ways[i] * ways[j] * both[i + j].
-const problem = (metric, n, m) => {
+const leastOf = (n, m) => (n > 2 * m ? 1e-16 : 1e-70); // some sampled ranks live in the tails
+const chancesOf = (n, m) => distributions(n, 2 * m, leastOf(n, m));
+const problem = (metric, n, m, { packed, lows, ends } = chancesOf(n, m)) => {
   const exact = table(n, (r) => metric(r + 1, n)), last = 2 * m;
   const [half, gains, mirrored] = tabulate(3, () => new Float64Array(last + 1));
-  const least = n > last ? 1e-16 : 1e-70; // with few ranks, some sampled ranks live in the tails
-  for (let r = 0; r <= (n - 1) / 2; r++) { // the other half has the same probabilities, reversed
-    const { p, low, high, total } = distribution(r + 1, n, last, true, least);
-    const own = exact[r], other = exact[n - 1 - r], share = (2 * r < n - 1 ? 1 : 0.5) / total / n;
-    for (let i = low; i <= high; i++) {
-      const one = p[i] * share;
+  lows.forEach((low, r) => {
+    const own = exact[r], other = exact[n - 1 - r], shift = ends[r] - low;
+    for (let i = low; i < ends[r + 1] - shift; i++) {
+      const one = packed[shift + i];
       half[i] += one;
       gains[i] += one * own;
       mirrored[i] += one * other;
     }
-  }
+  });
   const ways = choose(m), all = choose(last);
   const both = table(last + 1, (i) => (half[i] + half[last - i]) / all[i]);
   const gained = table(last + 1, (i) => (gains[i] + mirrored[last - i]) / all[i]);
-  return { m, least, ways, both, share: times(both, ways), b: times(gained, ways),
+  return { m, least: leastOf(n, m), ways, both, share: times(both, ways), b: times(gained, ways),
     c: dot(exact, exact) / n };
 };
 // The product of such a matrix and a vector, or the sums of its rows.
@@ -304,8 +324,9 @@ const explain = (metric, n, m, replacement) => {
 const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
 return {
-  TOY, auc, average, averageError, averagePrecision, biasVariance, dialects, distribution,
-  expectation, explain, fromRecommendations, mean, ndcg, parseItems, problem, rankEstimate, recall,
-  reciprocalRank, remember, resembledCutoff, sampledValues, tabulate, uncorrected, unique, variance,
+  TOY, auc, average, averageError, averagePrecision, biasVariance, chancesOf, dialects,
+  distribution, expectation, explain, fromRecommendations, mean, ndcg, parseItems, problem,
+  rankEstimate, recall, reciprocalRank, remember, resembledCutoff, sampledValues, tabulate,
+  uncorrected, unique, variance,
 };
 })();

@@ -8,8 +8,10 @@ const NAMES = ["uncorrected", "rank estimate", "corrected"], KINDS = ["bias", "s
 const roof = (value) =>
   Math.sign(value) * ([0, 0.02, 0.05, 0.1, 0.2, 0.5, 1].find((top) => Math.abs(value) <= top) ?? 2);
 
-// Another gamma is the same problem.
-const problemOf = E.keepLast((metric, k, n, m) => M.problem(E.chosen({ metric, k })[0], n, m));
+// Another gamma is the same problem, and another metric has the same chances.
+const chancesOf = E.keepLast(M.chancesOf);
+const problemOf = E.keepLast((metric, k, n, m) =>
+  M.problem(E.chosen({ metric, k })[0], n, m, chancesOf(n, m)));
 
 const show = (form) => {
   const { n, m, gamma } = form, [metric, name] = E.chosen(form), grid = E.spaced(1, n, 120);
