@@ -15,7 +15,7 @@ let worker, waiting = [];
 const stop = (said) => {
   worker?.terminate();
   worker = undefined;
-  for (const { has } of texts) has.run = false;
+  for (const one of texts) one.hasRun = false;
   const all = waiting;
   waiting = [];
   for (const tell of all) tell(said);
@@ -40,20 +40,20 @@ const ask = (call, code) => new Promise((tell) => {
 
 const texts = [], cells = [];
 const add = (code, call = "run") => {
-  const one = { code, call, has: { run: false } };
+  const one = { code, call, hasRun: false };
   texts.push(one);
   return one;
 };
 let turn = Promise.resolve();
 
 async function runAll(one, status) {
-  const above = cells.slice(0, Math.max(cells.indexOf(one), 0)).filter(({ has }) => !has.run);
+  const above = cells.slice(0, Math.max(cells.indexOf(one), 0)).filter(({ hasRun }) => !hasRun);
   status(worker ? "Running …" : "Python starts. That takes some seconds …");
   for (const each of [...above, one]) {
     const said = await ask(each.call, each.code());
     if (said.broken) return said;
     if (said.failed) return { ...said, text: `${each === one ? "" : "Above: "}${said.text}` };
-    each.has.run = true;
+    each.hasRun = true;
     if (each === one) return said;
     status("Running what stands above …");
   }
@@ -102,7 +102,7 @@ function makeEditor(place, one) {
   const reset = make("button", { type: "button", textContent: "Reset" });
   const { go, run, runner } = makeRunner(one, reset);
   const change = () => {
-    one.has.run = false;
+    one.hasRun = false;
     grow();
   };
   field.addEventListener("input", change);

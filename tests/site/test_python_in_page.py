@@ -42,7 +42,7 @@ def test_cells_print_what_the_book_prints(tab_for, site, html):
         for cell in cells:
             calls.append({"call": "run", "code": text_of(cell.select(".cell_input pre"))})
             expected.append(text_of(cell.select(".cell_output pre")))
-    assert len({bool(text) for text in expected}) == 2
+    assert any(expected)
     tab = tab_for()
     tab.goto(f"{site}book/explorers.html")
     for call, wanted, said in zip(calls, expected, tab.evaluate(CALL, calls), strict=True):
