@@ -15,6 +15,7 @@ from sampled_metrics._checks import IntArray
 
 SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
+SHORT = 32  # up to so many listed items, each is compared with each sooner than looked up
 
 brief = Repr()  # of what is wrong, for an error
 brief.maxstring = 80
@@ -66,6 +67,9 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
     """
     n = len(listed)
     codes, wanted_codes, span = _codes(listed.items, wanted.items)
+    if (wanted.counts == 1).all() and _short_and_distinct(listed.counts, codes):
+        hits = np.flatnonzero(codes.reshape(n, -1) == wanted_codes[:, None])
+        return hits // listed.counts[0], hits
     n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
     row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
     few = max(listed.items.size, wanted.items.size) < 2**31 - 1
@@ -89,6 +93,15 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
         labels.append(start + hits)
         places.append(place[hits] - np.int64(1))
     return np.concatenate(labels), np.concatenate(places)
+
+
+def _short_and_distinct(counts: IntArray, codes: NDArray[Any]) -> bool:
+    """Tell whether all lists have one length, a short one, and no list has an item twice."""
+    if not (len(counts) and 0 < counts[0] <= SHORT and (counts == counts[0]).all()):
+        return False
+    columns = codes.reshape(len(counts), -1).T.astype(np.int32, order="C")
+    shifts = range(1, len(columns))
+    return not any((columns[shift:] == columns[:-shift]).any() for shift in shifts)
 
 
 def _leave(slots: NDArray[Any], slot: IntArray, items: Items, start: int, sign: int) -> None:
