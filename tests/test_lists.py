@@ -78,6 +78,30 @@ def test_recommendations_become_the_positions_of_the_labels(users, form, copies)
     check(got, predictions, [dict.fromkeys(row, 1) for row in labels], graded=False)
 
 
+@given(
+    data=st.data(),
+    length=st.sampled_from([1, 2, 5, 31, 32, 33]),
+    n_users=st.integers(1, 5),
+    kind=st.sampled_from([int, str]),
+)
+def test_one_label_and_a_list_of_the_same_length_for_every_user(data, length, n_users, kind):
+    """Short lists are compared, longer ones are looked up; with another list, all of them are."""
+    one = st.lists(st.integers(0, 40), min_size=length, max_size=length, unique=True)
+    predictions = data.draw(st.lists(one, min_size=n_users, max_size=n_users))
+    labels = data.draw(st.lists(st.integers(0, 40), min_size=n_users, max_size=n_users))
+    predictions = [[kind(item) for item in listed] for listed in predictions]
+    labels = [[kind(item)] for item in labels]
+    gains = [dict.fromkeys(row, 1) for row in labels]
+    check(ranks_from_recommendations(predictions, labels), predictions, gains, graded=False)
+    longer, more = [*predictions, []], [*gains, {kind(3): 1}]
+    check(ranks_from_recommendations(longer, [*labels, [kind(3)]]), longer, more, graded=False)
+    x, first, second = (data.draw(st.integers(0, end)) for end in (n_users - 1, *[length - 1] * 2))
+    if first != second:
+        predictions[x][first] = item = predictions[x][second]
+        with pytest.raises(ValueError, match=rf"predictions\[{x}\] holds item {item!r} twice"):
+            ranks_from_recommendations(predictions, labels)
+
+
 @given(users=users, kind=st.sampled_from([int, str]), seed=st.integers(0, 9))
 def test_gains_follow_their_items(users, kind, seed):
     rng = np.random.default_rng(seed)
