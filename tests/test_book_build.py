@@ -11,6 +11,7 @@ from pathlib import Path
 from subprocess import PIPE
 
 import pytest
+import yaml
 
 pytest.importorskip("jupyter_book", reason="the light environment has no book")
 
@@ -29,9 +30,9 @@ kernelspec: {name: python3, display_name: Python 3}
 CODE
 ```
 
-The table is {results}`numbers`.
+The table is {results}`NAME`.
 """
-WRITE = 'open("results/numbers.csv", "w").write("a,b\\n1,2\\n")'
+WRITE = 'open("results/NAME.csv", "w").write("a,b\\n1,2\\n")'
 
 pytestmark = pytest.mark.slow
 
@@ -50,14 +51,23 @@ def book(tmp_path):
     (tmp_path / "tests/test_five_users.py").touch()  # goes with the notebooks
     (tmp_path / "book/references.bib").touch()
     (tmp_path / "_build/html/_static/fonts").mkdir(parents=True)  # so that none are cut here
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/index\n", encoding="utf-8")
     (tmp_path / "src/sampled_metrics/__init__.py").write_text('__version__ = "0"\n')
-    write_page(tmp_path, WRITE)
+    write_pages(tmp_path, {"index": WRITE})
     return tmp_path
 
 
-def write_page(book, code):
-    (book / "book/index.md").write_text(PAGE.replace("CODE", code), encoding="utf-8")
+def write_pages(book, code):
+    """Write a page for each name, the first page of the book first."""
+    for page in book.glob("book/*.md"):
+        page.unlink()
+    for name, cell in code.items():
+        page = PAGE.replace("CODE", cell).replace("NAME", name)
+        (book / f"book/{name}.md").write_text(page, encoding="utf-8")
+    first, *others = (f"book/{name}" for name in code)
+    toc = {"format": "jb-book", "root": first}
+    if others:
+        toc["chapters"] = [{"file": page} for page in others]
+    (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +83,7 @@ def builder():
 
 @pytest.fixture
 def build(book, builder):
-    """Build as `make book` does; return the exit code, the output and whether a page was run."""
+    """Build as `make book` does; return the exit code, the output and the pages that were run."""
     printed = book / "printed.txt"
 
     def run():
@@ -86,7 +96,7 @@ def build(book, builder):
             print(file=builder.stdin, flush=True)
             code = int(builder.stdout.readline())
         output = printed.read_text("utf-8")
-        return code, output, "Executing notebook" in output
+        return code, output, re.findall(r"book/(\w+)\.md: Executing notebook", output)
 
     return run
 
@@ -94,18 +104,15 @@ def build(book, builder):
 def test_what_is_executed_again(book, build):
     html = book / "_build/html"
     code, output, executed = build()
-    assert (code, executed) == (0, True), output
-    assert (html / "results/numbers.csv").read_text() == "a,b\n1,2\n"
-    assert 'href="../results/numbers.csv"' in (html / "book/index.html").read_text("utf-8")
+    assert (code, executed) == (0, ["index"]), output
+    assert (html / "results/index.csv").read_text() == "a,b\n1,2\n"
+    assert 'href="../results/index.csv"' in (html / "book/index.html").read_text("utf-8")
     notebook = json.loads((html / "_sources/book/00a-index.ipynb").read_text("utf-8"))
     assert any(cell.get("outputs") for cell in notebook["cells"])
 
-    code, output, executed = build()
-    assert (code, executed) == (0, False), "nothing had changed\n" + output
-
     (book / "book/_static/book.css").write_text("p {}\n", encoding="utf-8")
     code, output, executed = build()
-    assert (code, executed) == (0, False), "its look is not what a page computes\n" + output
+    assert (code, executed) == (0, []), "its look is not what a page computes\n" + output
     assert (html / "_static/book.css").read_text("utf-8") == "p {}\n"
 
     changes = {
@@ -113,12 +120,12 @@ def test_what_is_executed_again(book, build):
             '__version__ = "1"\n'
         ),
         "the data": lambda: (book / "book/data/ranks.csv").write_text("rank\n1\n"),
-        "a table lost": lambda: (book / "book/results/numbers.csv").unlink(),
+        "a table lost": lambda: (book / "book/results/index.csv").unlink(),
     }
     for change, make in changes.items():
         make()
         code, output, executed = build()
-        assert (code, executed) == (0, True), f"{change}\n{output}"
+        assert (code, executed) == (0, ["index"]), f"{change}\n{output}"
 
 
 def test_style_sheets_keep_the_rules_that_pages_may_need(monkeypatch):
@@ -167,17 +174,19 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
+    "says",
     [
-        ("1 / 0", "ZeroDivisionError"),
-        (f'{WRITE}\nimport warnings\nwarnings.warn("beware")', "stderr was found"),
-        ("1", "no cell wrote book/results/numbers.csv"),
+        {"wrong": ("1 / 0", "ZeroDivisionError")},  # ends the build at once
+        {
+            "warns": (f'{WRITE}\nimport warnings\nwarnings.warn("beware")', "stderr was found"),
+            "idle": ("1", "no cell wrote book/results/idle.csv"),
+        },
     ],
 )
-def test_what_fails_the_build_now_and_when_run_again(book, build, code, message):
-    write_page(book, code)
+def test_what_fails_the_build_now_and_when_run_again(book, build, says):
+    write_pages(book, {name: code for name, (code, _) in says.items()})
     for _ in range(2):
         exit_code, output, executed = build()
         assert exit_code != 0, output
-        assert executed, output
-        assert message in output
+        assert sorted(executed) == sorted(says), output
+        assert all(message in output for _, message in says.values()), output

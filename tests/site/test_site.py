@@ -316,7 +316,8 @@ def test_images_are_vector_graphics_with_a_text(tab):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_figures_are_legible(tab, scheme):
     look(tab, 1280, scheme)
-    for image in tab.locator("article .cell_output img").all():
+    images = tab.locator("article .cell_output img").all()
+    for image in images if scheme == "light" else images[:1]:  # one rule turns all of them dark
         grays = np.asarray(Image.open(io.BytesIO(image.screenshot())).convert("L")).astype(int)
         background = np.bincount(grays.ravel()).argmax()
         assert (background < 64) == (scheme == "dark"), image.get_attribute("src")
