@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any
 
 import pytest
 import yaml
@@ -64,7 +65,7 @@ def write_pages(book, code):
         page = PAGE.replace("CODE", cell).replace("NAME", name)
         (book / f"book/{name}.md").write_text(page, encoding="utf-8")
     first, *others = (f"book/{name}" for name in code)
-    toc = {"format": "jb-book", "root": first}
+    toc: dict[str, Any] = {"format": "jb-book", "root": first}
     if others:
         toc["chapters"] = [{"file": page} for page in others]
     (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
