@@ -170,8 +170,8 @@ def identified_set(
 
     Notes
     -----
-    The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow;
-    for a band of 0, this changes their third digit. Otherwise they are exact if all ranks are
+    The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow.
+    For a band of 0, this can change their second digit. Otherwise they are exact if all ranks are
     looked at: up to 8,192 for a band of 0, and fewer if the band is wider or there are more numbers
     of items. If there are more ranks, a few thousand represent all. Interpolating between them
     widens the band by an error bound, a few hundredths of it (more from about a thousand samples
