@@ -92,8 +92,8 @@ def as_integers(
         raise ValueError(f"{name} is {what}; {name} must be whole numbers")
     if (array < low).any():
         refuse(name, array, array < low, f"at least {low}")
-    if (too_high := np.broadcast_to(array > high, array.shape)).any():
-        refuse(name, array, too_high, f"at most {high_name}")
+    if (too_high := array > high).any():
+        refuse(name, array, np.broadcast_to(too_high, array.shape), f"at most {high_name}")
     if inexact.any():
         refuse(name, array, inexact, f"given as integers: {kind} rounds numbers of this size")
     return array.astype(np.int64)
@@ -101,6 +101,8 @@ def as_integers(
 
 def as_integer(name: str, value: object, low: int = 1) -> int:
     """Return `value` as an int, or say why it is not one whole number of at least `low`."""
+    if type(value) is int and low <= value <= LARGEST:  # as nearly always
+        return value
     array = as_integers(name, value, low)  # type: ignore[arg-type]
     if array.ndim or not array.size:
         raise ValueError(f"{name} is {shown(value)}; {name} must be one whole number")

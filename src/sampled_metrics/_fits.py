@@ -56,6 +56,7 @@ class Tables:
         as_choice("fit", fit, ("each", "paper"))
         self.cells, self.draw, self.fit, self.progress = cells, draw, fit, progress
         self._kept: dict[tuple[int, bool], FloatArray] = {}
+        self._of_any: dict[int, FloatArray] = {}  # by place, for any number of items
 
     def by_items(self, n_items: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield which instances share a fit, and its table, shape (n_samples + 1, n_cells)."""
@@ -75,9 +76,17 @@ class Tables:
     def _table(self, n: int, replacement: bool) -> FloatArray:
         if (n, replacement) not in self._kept:
             draw = Draw(self.draw.n_samples, n_items=n, replacement=replacement)
-            columns = [cell.estimator.fit(cell.metric, draw).values for cell in self.cells]
+            columns = [self._column(place, draw) for place in range(len(self.cells))]
             self._kept[n, replacement] = np.stack(columns, axis=1)
         return self._kept[n, replacement]
+
+    def _column(self, place: int, draw: Draw) -> FloatArray:
+        cell = self.cells[place]
+        if cell.estimator.needs_n_items:
+            return cell.estimator.fit(cell.metric, draw).values
+        if place not in self._of_any:
+            self._of_any[place] = cell.estimator.fit(cell.metric, draw).values
+        return self._of_any[place]
 
     def fitted(self, n_items: IntArray) -> list[CorrectedMetric]:
         """Return the fit of each cell for instances with several relevant items."""

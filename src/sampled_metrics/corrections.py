@@ -60,8 +60,8 @@ class CorrectedMetric:
         self.metric, self.draw, self.estimator = metric, draw, estimator
         self._tables: dict[tuple[int, int], FloatArray] = {}
         self._sizes = np.asarray(draw.n_items, dtype=np.int64)  # no axis: one for all
-        for n in np.unique(self._sizes):
-            self._terms(1, int(n))
+        for n in sorted(set(self._sizes.ravel().tolist())):
+            self._terms(1, n)
 
     @property
     def values(self) -> FloatArray:
