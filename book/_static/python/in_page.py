@@ -66,7 +66,19 @@ def _execute(code):
     if last is not None:
         value = eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
         if value is not None:
-            print(repr(value))
+            print(_shown(value))
+
+
+def _shown(value):
+    """Print numbers as `sampled_metrics.book` does in a notebook: in six digits."""
+    if isinstance(value, float):
+        return repr(float(f"{value:.6g}") if abs(value) < 1e6 else float(value))
+    if type(value) is dict:
+        return f"{{{', '.join(f'{key!r}: {_shown(each)}' for key, each in value.items())}}}"
+    if type(value) in (list, tuple):
+        inner = ", ".join(map(_shown, value)) + "," * (type(value) is tuple and len(value) == 1)
+        return f"[{inner}]" if type(value) is list else f"({inner})"
+    return repr(value)
 
 
 def _explain(error):

@@ -38,6 +38,13 @@ def in_notebook() -> None:
     formatters["image/svg+xml"].for_type(Figure, both_widths)
     for kind in (pd.DataFrame, pd.Series):
         formatters["text/html"].for_type(kind, _as_table)
+    for number in (float, np.float64):
+        formatters["text/plain"].for_type(number, _in_six_digits)
+
+
+def _in_six_digits(value: float, printer: Any, _: bool) -> None:
+    """Print a number, in a tuple or a dict, too; book/_static/python/in_page.py does the same."""
+    printer.text(repr(float(f"{value:.6g}") if abs(value) < 1e6 else float(value)))
 
 
 def _as_table(values: pd.DataFrame | pd.Series[Any]) -> str:
