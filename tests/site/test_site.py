@@ -538,7 +538,7 @@ def search(browser, site, words):
 @pytest.mark.parametrize(
     ("words", "title", "excerpt"),
     [
-        ("NDCG", "Notation and glossary", "sum of gains"),
+        ("NDCG", "Notation and glossary", "gains, each divided by"),
         ("MAP", "Notation and glossary", "average precision"),
         ("HR", "Notation and glossary", "Recall at"),
         ("hit rate", "Notation and glossary", "Recall at"),

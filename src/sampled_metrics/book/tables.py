@@ -41,10 +41,12 @@ def table(
     >>> shown = table(pd.DataFrame({"users": [1000, 20]}, index=["X", "Y"]), "How many")
     >>> "1,000" in shown.data, "How many" in shown.data
     (True, True)
+    >>> "<thead>" in shown.data, "<thead>" in table(pd.Series([1000, 20], ["X", "Y"])).data
+    (True, False)
     """
     from IPython.display import HTML
 
-    if isinstance(values, pd.Series):  # one without a name has a column without a head
+    if isinstance(values, pd.Series):  # one without a name has no head
         frame = values.to_frame("" if values.name is None else values.name)
     else:
         frame = values
@@ -59,7 +61,9 @@ def table(
     style = style.format_index(escape="html").format_index(escape="html", axis=1)
     html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
     html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
-    html = re.sub(r'<th class="blank[^"]*"\s*>&nbsp;</th>', "<td></td>", html)  # it heads nothing
+    heads_nothing = r'<th class="(?:blank|col_heading)[^"]*"\s*>(?:&nbsp;)?</th>'
+    html = re.sub(heads_nothing, "<td></td>", html)
+    html = re.sub(r"<thead>\s*<tr>\s*(?:<td></td>\s*)+</tr>\s*</thead>\s*", "", html)
     for i, form in enumerate(formats):
         if form is None:
             html = html.replace(f' col{i}"', f' col{i} text"')
