@@ -150,6 +150,11 @@ def test_a_table_has_no_empty_row_and_equal_digits():
     assert table(frame).data.count(' text"') == 3  # the column of words and its head
 
 
+def test_numbers_that_name_rows_or_columns_have_no_digits_to_spare():
+    frame = pd.DataFrame([[1, 2], [3, 4]], [0.1, 0.025], pd.Index([1.5, 20], name="at"))
+    assert cells(table(frame)) == [["at", "1.5", "20"], ["0.1", "1", "2"], ["0.025", "3", "4"]]
+
+
 def test_a_table_of_two_levels_names_its_rows_in_the_corner():
     columns = pd.MultiIndex.from_product([["exact", "sampled"], ["X", "Y"]], names=["", "by"])
     frame = pd.DataFrame(np.arange(4.0)[None] + 100, pd.Index([5], name="m"), columns)

@@ -58,7 +58,8 @@ def table(
         shown = shown.rename_axis(index=None)
         shown.columns.names = [*shown.columns.names[:-1], frame.index.name]
     style = shown.style.format(escape="html")
-    style = style.format_index(escape="html").format_index(escape="html", axis=1)
+    for axis in (0, 1):
+        style = style.format_index(_heading, escape="html", axis=axis)
     html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
     html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
     heads_nothing = r'<th class="(?:blank|col_heading)[^"]*"\s*>(?:&nbsp;)?</th>'
@@ -68,6 +69,10 @@ def table(
         if form is None:
             html = html.replace(f' col{i}"', f' col{i} text"')
     return HTML(html)
+
+
+def _heading(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _text(value: object) -> str:
