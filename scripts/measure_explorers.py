@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 SITE = Path(__file__).parents[1] / "_build" / "html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PARTS = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 
 PUT = """([form, name, value]) => {

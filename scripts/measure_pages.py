@@ -21,7 +21,7 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 HTML = ROOT / "_build" / "html" / "book"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FOLDED = {"hide-input", "hide-cell", "remove-cell", "remove-input"}
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.M | re.S)
 FENCED = re.compile(r"^(`{3,}|:{3,}|\$\$).*?^\1$", re.M | re.S)

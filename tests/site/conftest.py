@@ -13,7 +13,7 @@ from playwright.sync_api import Error, sync_playwright
 from tabs import WINDOW, new_tab, open_explorer
 
 HTML = Path(__file__).parents[2] / "_build" / "html"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
     "--disable-background-networking --disable-component-update --disable-sync"
@@ -52,7 +52,7 @@ def browser():
             browser = playwright.chromium.launch(**where, args=FLAGS.split())
         except Error as error:
             pytest.fail(
-                f"No Chromium could be started: install one (a package named {BROWSERS[0]}, or "
+                f"No Chromium could be started: install one (a package named {BROWSERS[1]}, or "
                 f"Chrome), or name one in $CHROMIUM.\n{error}",
                 pytrace=False,
             )

@@ -72,7 +72,7 @@ def _execute(code):
 def _shown(value):
     """Print numbers as `sampled_metrics.book` does in a notebook: in six digits."""
     if isinstance(value, float):
-        return repr(float(f"{value:.6g}") if abs(value) < 1e6 else float(value))
+        return repr(float(f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"))
     if type(value) is dict:
         return f"{{{', '.join(f'{key!r}: {_shown(each)}' for key, each in value.items())}}}"
     if type(value) in (list, tuple):

@@ -44,7 +44,7 @@ def in_notebook() -> None:
 
 def _in_six_digits(value: float, printer: Any, _: bool) -> None:
     """Print a number, in a tuple or a dict, too; book/_static/python/in_page.py does the same."""
-    printer.text(repr(float(f"{value:.6g}") if abs(value) < 1e6 else float(value)))
+    printer.text(repr(float(f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}")))
 
 
 def _as_table(values: pd.DataFrame | pd.Series[Any]) -> str:
