@@ -95,8 +95,8 @@ def estimate_rank_distribution(
 
     Notes
     -----
-    Ranks that no sample can tell apart share one probability: they form groups, each at most a
-    tenth as long as the standard error with which a user's samples place its rank.
+    Ranks that a sample can hardly tell apart share one probability: they form groups, each at most
+    a tenth as long as the standard error with which a user's samples place its rank.
 
     If users have different numbers of items, :math:`\sum_i f_i` is a mean over the users, each
     with the distribution :math:`P(i \mid r)` for its own number of items, which is 0 for the
