@@ -93,9 +93,10 @@ def test_a_cell_can_be_edited_run_and_stopped(tab_for, site):
     go.click()
     assert told(cell, "Done").split() == shown.split()
     root = "document.documentElement"
-    assert tab.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
+    fits = f"{root}.scrollWidth <= {root}.clientWidth"
+    assert tab.evaluate(fits)
     tab.set_viewport_size({"width": 1280, "height": 800})
-    assert tab.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
+    tab.wait_for_function(fits)  # once the page has been arranged anew
     field.fill("6 * 7")
     go.click()
     printed.filter(has_text="42").wait_for()
