@@ -177,7 +177,11 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
 @pytest.mark.parametrize(
     "says",
     [
-        {"wrong": ("1 / 0", "ZeroDivisionError")},  # ends the build at once
+        {  # the last ends the build at once; so many run ahead of it
+            "fine": (WRITE, ""),
+            "good": (WRITE, ""),
+            "wrong": ("1 / 0", "ZeroDivisionError"),
+        },
         {
             "warns": (f'{WRITE}\nimport warnings\nwarnings.warn("beware")', "stderr was found"),
             "idle": ("1", "no cell wrote book/results/idle.csv"),

@@ -1,62 +1,85 @@
-"""Notebooks are executed two at a time, ahead of Sphinx, which reads the pages one by one.
+"""Many notebooks are executed ahead of Sphinx, which reads the pages one by one.
 
 myst-nb executes a page's notebook when Sphinx reads the page. Before the first page is read, all
-of them are put into a queue here, and myst-nb is given what comes out of it.
+of them go to a process of their own (`kernels.py`), and myst-nb is given what comes out of it.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import nbformat
+from jupyter_cache.executors.utils import ExecutionResult
 from myst_nb.core.execute import direct
 from myst_nb.core.read import create_nb_reader
+from nbclient.exceptions import CellExecutionError
 
-AT_A_TIME = 2  # the threads only wait: each kernel is a process of its own
+FOLDER = Path(__file__).parents[1]  # of the pages, and of what they read and write
+KERNELS = Path(__file__).with_name("kernels.py")
+FEW = 2  # notebooks, for which another process would not pay
 execute = direct.single_nb_execution
 
 
-def key(notebook, folder):
-    """Tell notebooks apart by what is executed, and where."""
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    return str(folder), tuple(code)
+def key(notebook):
+    """Tell notebooks apart by what is executed."""
+    return tuple(cell.source for cell in notebook.cells if cell.cell_type == "code")
+
+
+def first_error(notebook):
+    """Return the first error of an executed notebook, as an exception."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if output.output_type == "error":
+                return CellExecutionError.from_cell_and_msg(cell, output)
+    return None
 
 
 class Queue:
     """The notebooks of one build."""
 
     def __init__(self):
-        self.pool = ThreadPoolExecutor(AT_A_TIME)
-        self.results = {}
+        self.folder = self.process = None
+        self.copies, self.seconds = {}, {}
 
     def add(self, app, env, docnames):
-        """Queue the notebooks of these pages, in the order in which they will be read."""
-        config = env.mystnb_config
+        """Start with the notebooks of these pages, in the order in which they will be read."""
+        notebooks = []
         for path in map(Path, map(env.doc2path, docnames)):
             text = path.read_text(encoding="utf-8")
-            reader = create_nb_reader(str(path), env.myst_config, config, text)
-            if reader is not None:
-                notebook = reader.read(text)
-                options = {
-                    "timeout": config.execution_timeout,
-                    "allow_errors": config.execution_allow_errors,
-                }
-                result = self.pool.submit(execute, notebook, str(path.parent), **options)
-                self.results[key(notebook, path.parent)] = result
+            reader = create_nb_reader(str(path), env.myst_config, env.mystnb_config, text)
+            if reader is not None and path.parent == FOLDER:
+                notebooks.append(reader.read(text))
+        if len(notebooks) <= FEW:
+            return
+        self.folder = TemporaryDirectory()
+        for number, notebook in enumerate(notebooks):
+            copy = Path(self.folder.name, f"{number}.ipynb")
+            nbformat.write(notebook, copy)
+            self.copies[key(notebook)] = copy
+        command = [sys.executable, KERNELS, *self.copies.values()]
+        self.process = subprocess.Popen(command, cwd=FOLDER, stdout=subprocess.PIPE, text=True)
 
     def take(self, notebook, cwd, **options):
         """Execute the notebook in place, as jupyter-cache does, by waiting for its turn."""
-        if key(notebook, cwd) not in self.results:
+        copy = self.copies.get(key(notebook))
+        if copy is None:
             return execute(notebook, cwd, **options)
-        try:
-            result = self.results[key(notebook, cwd)].result()
-        except KeyboardInterrupt:
-            self.stop()
-            raise
-        notebook.cells, notebook.metadata = result.nb.cells, result.nb.metadata
-        return result
+        while copy not in self.seconds:
+            if not (line := self.process.stdout.readline()):
+                raise RuntimeError("a notebook was not run to its end; see above")
+            seconds, path = line.split(maxsplit=1)
+            self.seconds[Path(path.strip())] = float(seconds)
+        result = nbformat.read(copy, as_version=4)
+        notebook.cells, notebook.metadata = result.cells, result.metadata
+        return ExecutionResult(notebook, cwd, self.seconds[copy], first_error(result))
 
     def stop(self, *_):
         """Execute no other notebook."""
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        if self.process:
+            self.process.terminate()
+            self.process.communicate()
+            self.folder.cleanup()
 
 
 def setup(app):

@@ -1,11 +1,13 @@
 """Figures on phones, and pictures that keep their place while they load.
 
-A figure's SVG file carries a second, narrow drawing (`sampled_metrics.book.display`). Here it gets
-a file of its own, which the page shows where the window is narrow. Each picture is given its size,
-so that the text below does not move when it arrives.
+In a build of the site, a figure's SVG file carries a second, narrow drawing, which
+`sampled_metrics.book.display` makes. Here it gets a file of its own, which the page shows where the
+window is narrow. Each picture is given its size, so that the text below does not move when it
+arrives.
 """
 
 import base64
+import os
 import re
 from pathlib import Path
 
@@ -65,6 +67,7 @@ def send_one_width(app, exception):
 
 def setup(app):
     """Register the above with Sphinx."""
+    os.environ["FIGURES_FOR_PHONES"] = "1"  # kernels inherit it
     app.connect("html-page-context", two_widths)
     app.connect("build-finished", send_one_width)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 EXECUTED = ROOT / "_build" / "jupyter_execute" / "book"
 SITE = ROOT / "_build" / "html"
 ZIP = SITE / "sampled-metrics-notebooks.zip"
-RUN = Path(__file__).with_name("run.py")
+RUN = ROOT / "book" / "_ext" / "kernels.py"
 PAGES = sorted(p.stem for p in ROOT.glob("book/*.md") if "{code-cell}" in p.read_text("utf-8"))
 WITH_EXERCISES = [
     p for p in PAGES if "{exercise-start}" in (ROOT / f"book/{p}.md").read_text("utf-8")

@@ -1,9 +1,10 @@
-"""How a notebook shows figures and tables: two widths of each drawing, readable tables."""
+"""How a notebook shows figures and tables: drawings for the site's two widths, readable tables."""
 
 from __future__ import annotations
 
 import base64
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sampled_metrics.book.tables import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["both_widths", "in_notebook"]
+__all__ = ["both_widths", "in_notebook", "one_width"]
 
 PHONE = 3.75  # inches: the width of the text on a small phone, at 96 pixels an inch
 
@@ -35,7 +36,8 @@ def in_notebook() -> None:
     np.set_printoptions(legacy="1.25")
     set_matplotlib_formats("svg", metadata={"Date": None})
     formatters = shell.display_formatter.formatters
-    formatters["image/svg+xml"].for_type(Figure, both_widths)
+    for_phones = os.environ.get("FIGURES_FOR_PHONES")  # the site's build sets it
+    formatters["image/svg+xml"].for_type(Figure, both_widths if for_phones else one_width)
     for kind in (pd.DataFrame, pd.Series):
         formatters["text/html"].for_type(kind, _as_table)
     for number in (float, np.float64):
@@ -53,12 +55,24 @@ def _as_table(values: pd.DataFrame | pd.Series[Any]) -> str:
     return str(table(values).data)
 
 
+def one_width(figure: Figure) -> str:
+    """Draw the figure as SVG.
+
+    A logarithmic axis says 1,000 and 0.01, unless its numbers are very large or very small.
+    """
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if type(axis.get_major_formatter()) is LogFormatterSciNotation:
+                axis.set_major_formatter(_Numbers())
+                axis.set_minor_formatter(_Numbers())
+    return _svg(figure)
+
+
 def both_widths(figure: Figure) -> str:
     """Draw the figure as it is, and again for a phone, in one SVG file.
 
     The second drawing is as wide as the text on a phone, with its panels below one another. It
-    travels as the file's metadata; the site's build makes a file of its own of it. In both, a
-    logarithmic axis says 1,000 and 0.01, unless its numbers are very large or very small.
+    travels as the file's metadata; the site's build makes a file of its own of it.
 
     Examples
     --------
@@ -69,12 +83,7 @@ def both_widths(figure: Figure) -> str:
     >>> len({ax.get_subplotspec().rowspan.start for ax in figure.axes})  # as it was
     1
     """
-    for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            if type(axis.get_major_formatter()) is LogFormatterSciNotation:
-                axis.set_major_formatter(_Numbers())
-                axis.set_minor_formatter(_Numbers())
-    wide = _svg(figure)
+    wide = one_width(figure)
     size, placed = figure.get_size_inches().copy(), {}
     if size[0] > PHONE:
         placed = _stack(figure)

@@ -53,9 +53,8 @@ def _font() -> str:
 def use_style() -> None:
     """Set Matplotlib's defaults to the book's; in a notebook, show figures and tables its way.
 
-    In a notebook, figures are vector graphics that carry a second, narrow drawing for phones,
-    tables are laid out by `table`, and NumPy's scalars print as plain numbers. Elsewhere, NumPy
-    and pandas are left alone.
+    In a notebook, figures are vector graphics, tables are laid out by `table`, and NumPy's scalars
+    print as plain numbers. Elsewhere, NumPy and pandas are left alone.
 
     Examples
     --------

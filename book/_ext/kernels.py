@@ -1,11 +1,14 @@
-"""Run notebooks in place, two at a time, to their ends: `python run.py NOTEBOOK...`.
+"""Run notebooks in place, two at a time, to their ends: `python kernels.py NOTEBOOK...`.
 
 A kernel takes seconds to import what nearly every notebook imports. Where forks are safe, this
 process imports it once, and every notebook has its own kernel all the same: a fork of it.
+
+For each notebook a line says when it has ended: how many seconds it took, and its path.
 """
 
 import os
 import sys
+import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -21,9 +24,10 @@ PACKAGE = "sampled_metrics.book"
 
 
 def run(path):
-    notebook = nbformat.read(path, as_version=4)
+    notebook, start = nbformat.read(path, as_version=4), time.monotonic()
     nbclient.execute(notebook, allow_errors=True, timeout=300)
     nbformat.write(notebook, path)
+    print(f"{time.monotonic() - start:.2f} {path}", flush=True)
 
 
 def fork(function, *arguments):
@@ -55,6 +59,7 @@ class Kernel:
         os.setpgid(self.pid, self.pid)  # signals go to the kernel's whole group
 
     def serve(self):
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # only `run` says what has ended
         IPKernelApp.launch_instance(self.receives.recv())
 
     def launch(self, command, **_):
@@ -77,6 +82,7 @@ class Kernel:
 def warm_up():
     """Import what takes long, with the settings that a kernel would give it."""
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # no warning of a debugger
     for module in ("ipykernel.debugger", "pandas.io.formats.style", "scipy.stats", PACKAGE):
         import_module(module)
     import_module("pandas").set_option("display.max_columns", 20)
