@@ -27,7 +27,9 @@ def run(path):
     notebook, start = nbformat.read(path, as_version=4), time.monotonic()
     nbclient.execute(notebook, allow_errors=True, timeout=300)
     nbformat.write(notebook, path)
-    print(f"{time.monotonic() - start:.2f} {path}", flush=True)
+    # In one piece: of two that are written at a time, `print` may mix the lines.
+    sys.stdout.write(f"{time.monotonic() - start:.2f} {path}\n")
+    sys.stdout.flush()
 
 
 def fork(function, *arguments):
