@@ -224,7 +224,7 @@ def test_what_is_printed_as_1_need_not_be_1():
 
 def test_an_interval_without_width_in_three_digits_is_one_number():
     text = str(explain(Recall(101), 1, n_items=1000, n_samples=100, n_users=10**6))
-    assert "its mean is 1.000, and" in text
+    assert "the expected sampled value is 1.000, and" in text
     assert "from 1.000 to 1.000" not in text
 
 
@@ -246,10 +246,10 @@ def test_bounds_of_another_metric():
 def test_standard_error_of_a_hit_rate():
     found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
     assert found.standard_error == pytest.approx(np.sqrt(0.66 * 0.34 / 6040))
-    assert "With 6,040 users its standard error is 0.0061." in str(found)
+    assert "With 6,040 users the standard error of sampled Recall@10 is 0.0061." in str(found)
     tenth = explain(Precision(10), 0.066, n_items=3706, n_samples=100, n_users=6040)
     assert tenth.standard_error == pytest.approx(known(found.standard_error) / 10)
-    assert "standard error is 0.0006" in str(tenth)
+    assert "standard error of sampled Precision@10 is 0.0006" in str(tenth)
 
 
 REPEATS = 4000
@@ -378,14 +378,14 @@ def test_a_difference_of_two_values_takes_a_share_of_users_who_differ():
     found = explain(ReciprocalRank(), 0.9, other=0.7, n_items=50, n_samples=1, n_users=100)
     error = known(known(found.difference).standard_error)
     assert error.low == pytest.approx(np.sqrt(0.4 * 0.6 / 100) / 2)
-    assert "standard error is 0.0" in str(found)
+    assert "standard error of sampled RR is 0.0" in str(found)
 
 
 def test_a_difference_of_three_values_may_be_the_same_for_everyone():
     """An AUC of three items is 0, 1/2 or 1."""
     found = explain(AUC(), 1, other=0.5, n_items=50, n_samples=2, n_users=100)
     assert known(known(found.difference).standard_error).low == 0
-    assert "standard error is at most 0.0" in str(found)
+    assert "standard error of sampled AUC is at most 0.0" in str(found)
 
 
 @pytest.mark.parametrize("metric", [Recall(10), NDCG(10)])
@@ -556,7 +556,7 @@ def test_two_users_make_no_difference():
 def test_one_other_and_one_user_are_singular():
     few = str(explain(Recall(1), 0.5, n_items=3, n_samples=1, n_users=1))
     assert "among 1 other, drawn" in few
-    assert "With 1 user its standard error" in few
+    assert "With 1 user the standard error" in few
 
 
 def test_html_says_the_same():

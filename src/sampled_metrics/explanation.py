@@ -247,8 +247,9 @@ def explain(
     The top 10 of 101 resembles the top 367 of all 3,706: if all ranks were equally likely, an item
     would be in either equally often.
     Chance aside, exact Recall@10 can be anything from 0.000 to 0.660.
-    With 6,040 users its standard error is 0.0061. So with 95 percent confidence its mean is from
-    0.648 to 0.672, and exact Recall@10 can be anything from 0.000 to 0.672.
+    With 6,040 users the standard error of sampled Recall@10 is 0.0061. So with 95 percent
+    confidence the expected sampled value is from 0.648 to 0.672, and exact Recall@10 can be
+    anything from 0.000 to 0.672.
     The difference to 0.64 is 0.020, more than chance explains: if the two are independent of each
     other, the mean difference is from 0.003 to 0.037.
     Chance aside, exact Recall@10 of the other can be anything from 0.000 to 0.640: either can be
@@ -356,9 +357,9 @@ def _sentences(found: Explanation) -> list[str]:
     else:
         error = "is" if _is_binary(sampled_values(found.metric, m)) else "is at most"
         said.append(
-            f"With {_count(found.n_users, 'user')} its standard error {error} "
-            f"{found.standard_error:.4f}. So with {100 * found.confidence:g} percent confidence "
-            f"its mean is {_span(found.interval)}, and exact {exact} "
+            f"With {_count(found.n_users, 'user')} the standard error of sampled {found.metric} "
+            f"{error} {found.standard_error:.4f}. So with {100 * found.confidence:g} percent "
+            f"confidence the expected sampled value is {_span(found.interval)}, and exact {exact} "
             f"{_can_be(found.bounds_with_error)}."
         )
     if found.difference is not None:
