@@ -25,7 +25,7 @@ PACKAGE = "sampled_metrics.book"
 
 def run(path):
     notebook, start = nbformat.read(path, as_version=4), time.monotonic()
-    nbclient.execute(notebook, allow_errors=True, timeout=300)
+    nbclient.execute(notebook, allow_errors=True, timeout=300)  # a cell, as in _config.yml
     nbformat.write(notebook, path)
     # In one piece: of two that are written at a time, `print` may mix the lines.
     sys.stdout.write(f"{time.monotonic() - start:.2f} {path}\n")
