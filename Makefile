@@ -51,7 +51,7 @@ measures: book
 	$(BIN)/python scripts/measure_explorers.py
 
 screenshots: book
-	SCREENSHOTS=1 $(BIN)/pytest tests/site -k fits_the_screen
+	SCREENSHOTS=1 $(BIN)/pytest tests/site -k page_fits
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy

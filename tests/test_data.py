@@ -478,7 +478,7 @@ def test_of_repeated_events_the_first_or_the_last_counts(events, rule):
     chosen = {}
     for row in rows if rule == "last" else reversed(rows):
         chosen[events[row][:2]] = row
-    columns = zip(*events, strict=True)
+    columns: Any = zip(*events, strict=True)
     table = pd.DataFrame(dict(zip(("user", "item", "timestamp"), columns, strict=True)))
     split = leave_last_out(table, repeated=rule)
     expected = leave_last_out(table.loc[sorted(chosen.values())])

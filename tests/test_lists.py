@@ -145,8 +145,8 @@ def test_sparse_labels_of_every_kind():
     twice = sparse.csr_array(([1, 1, 5, 1, 1], [0, 1, 2, 0, 1], [0, 4, 5]), shape=(2, 4))
     pairs = sparse.coo_array(([1, 1, 1, 5, 1], ([0, 0, 0, 0, 1], [0, 0, 1, 2, 1])), shape=(2, 4))
     kinds = (sparse.csc_array, sparse.lil_array, sparse.dok_array, sparse.csr_matrix)
-    labels: Any
-    for labels in (unsorted, zero, twice, pairs, *(kind(table) for kind in kinds)):
+    tables: list[Any] = [unsorted, zero, twice, pairs, *(kind(table) for kind in kinds)]
+    for labels in tables:
         before = labels.copy()
         assert_same(ranks_from_recommendations(predictions, labels), want)
         assert (before != labels).nnz == 0
