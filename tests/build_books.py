@@ -23,7 +23,8 @@ def extensions():
         if name not in settings["local_extensions"]
     ]
     builtin = import_module("sphinx.application").builtin_extensions
-    return [*builtin, *installed, "myst_nb.sphinx_ext", "sampled_metrics.book"]
+    own = ["fontTools.subset", "sampled_metrics.book"]
+    return [*builtin, *installed, "myst_nb.sphinx_ext", *own]
 
 
 def build(command, folder, printed, environment):

@@ -60,10 +60,15 @@ new PerformanceObserver(list => list.getEntries().forEach(entry => {
 })).observe({type: "layout-shift", buffered: true});"""
 
 
-def open_tab(browser, site, path, lands_on=None, width=1280):
-    """Open a page, wait for its formulas, and note in ``tab.wrong`` whatever goes wrong."""
+def window(width):
+    """Return the options of a window."""
     look = {"reduced_motion": "reduce", "color_scheme": "light"}
-    tab = browser.new_page(viewport={"width": width, "height": 900}, **look)
+    return {"viewport": {"width": width, "height": 900}, **look}
+
+
+def open_tab(browser, site, path, lands_on=None, width=1280, context=None):
+    """Open a page, wait for its formulas, and note in ``tab.wrong`` whatever goes wrong."""
+    tab = context.new_page() if context else browser.new_page(**window(width))
     tab.add_init_script(SHIFT)
     tab.wrong = wrong = []
     tab.on("request", lambda r: r.url.startswith((site, "data:")) or wrong.append(r.url))
@@ -86,9 +91,9 @@ def wait_for_formulas(tab):
     tab.evaluate("() => document.fonts.ready.then(() => null)")
 
 
-def opened(page, browser, site, width):
-    """Open a page for all tests that look at it, with nothing in the browser's cache."""
-    tab = open_tab(browser, site, f"{page}.html", width=width)
+def opened(page, browser, site, **options):
+    """Open a page for all tests that look at it."""
+    tab = open_tab(browser, site, f"{page}.html", **options)
     tab.page_name = page.removeprefix("book/").replace("/", "-")
     yield tab
     tab.close()
@@ -98,14 +103,22 @@ def opened(page, browser, site, width):
 # costs the browser up to half a second.
 @pytest.fixture(scope="module", params=PAGES)
 def phone(request, browser, site):
-    """Open each page of the book on a phone."""
-    yield from opened(request.param, browser, site, 390)
+    """Open each page of the book on a phone, with nothing in the browser's cache."""
+    yield from opened(request.param, browser, site, width=390)
+
+
+@pytest.fixture(scope="module")
+def wide(browser):
+    """Keep one profile: what its tabs have loaded once they need not fetch and compile again."""
+    context = browser.new_context(**window(1280))
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="module", params=PAGES)
-def tab(request, browser, site):
+def tab(request, browser, site, wide):
     """Open each page of the book on a wide screen."""
-    yield from opened(request.param, browser, site, 1280)
+    yield from opened(request.param, browser, site, context=wide)
 
 
 def test_nothing_moves_while_a_page_loads(tab):
