@@ -104,6 +104,10 @@ def build(book, builder):
 
 def test_what_is_executed_again(book, build):
     html = book / "_build/html"
+    words = "# Words\n\n```{glossary}\na term\n  What it means.\n```\n"
+    (book / "book/words.md").write_text(words, encoding="utf-8")
+    toc = {"format": "jb-book", "root": "book/index", "chapters": [{"file": "book/words"}]}
+    (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     code, output, executed = build()
     assert (code, executed) == (0, ["index"]), output
     assert (html / "results/index.csv").read_text() == "a,b\n1,2\n"
@@ -127,6 +131,8 @@ def test_what_is_executed_again(book, build):
         make()
         code, output, executed = build()
         assert (code, executed) == (0, ["index"]), f"{change}\n{output}"
+        index = (html / "searchindex.js").read_text("utf-8")
+        assert '"indexentries": {"a term":' in index, "the other page is still found"
 
 
 def test_style_sheets_keep_the_rules_that_pages_may_need(monkeypatch):

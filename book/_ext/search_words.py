@@ -22,6 +22,15 @@ def leave_out_code(app):
     app.builder.index_page = index_prose
 
 
+def write_words_again(app, env):
+    """Name the pages with words of the glossary or of the index, to be written in every build.
+
+    Otherwise the search loses these words as soon as only other pages have changed.
+    """
+    entries = env.domaindata["index"]["entries"]
+    return [page for page, of_page in entries.items() if of_page]
+
+
 def add_script(app, pagename, templatename, context, doctree):
     """Load our part of the search on its page."""
     if pagename == "search":
@@ -31,5 +40,6 @@ def add_script(app, pagename, templatename, context, doctree):
 def setup(app):
     """Register the above with Sphinx."""
     app.connect("builder-inited", leave_out_code)
+    app.connect("env-updated", write_words_again)
     app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
