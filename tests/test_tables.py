@@ -329,6 +329,15 @@ def test_ids_that_the_other_tables_type_cannot_hold(engine, kind):
         assert sorted_frame(missed)["rank"].isna().all()
 
 
+def test_excluded_rows_without_an_item(engine, three):
+    """As in memory: nobody knows which candidate the row takes away."""
+    pairs = pd.DataFrame({"user": [1, 1], "item": ["c", None]})
+    said = r"user 1, item \(missing\): exclude lacks the item; fill it in, or drop the row"
+    refused(said, engine, three, exclude=pairs)
+    with pytest.raises(ValueError, match="exclude, row 1: 'item' is missing"):
+        ranks_from_scores(three, exclude=pairs)
+
+
 def test_rows_without_a_user(engine, three):
     """Nobody knows whose row it is, so no user's ranks are known."""
     nobody = three.assign(user=pd.array([1, 1, None], "Int64"))

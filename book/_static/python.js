@@ -24,7 +24,8 @@ const start = () => {
   try { // a page that is opened as a file may not
     worker = new Worker(new URL("worker.js", folder));
   } catch ({ message }) { return message; }
-  worker.addEventListener("message", ({ data }) => waiting.shift()?.(data));
+  worker.addEventListener("message", ({ data }) =>
+    data.broken === undefined ? waiting.shift()?.(data) : stop(data)); // the next run tries again
   worker.addEventListener("error", ({ message }) => stop({ broken: message ?? "not found" }));
   return "";
 };

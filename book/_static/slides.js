@@ -85,6 +85,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function press(event) {
     const key = event.key.toLowerCase(); // with Caps Lock, too
     if (!presenting() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("input, dialog")) return; // the site's search
     if (key === " " && event.target.closest("a, button")) return;
     if (!(key in keys)) return;
     keys[key]();

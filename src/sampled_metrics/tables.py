@@ -45,6 +45,7 @@ __all__ = [
 
 TWICE = "{} holds this pair of user and item twice; keep one row of it"
 EXCLUDED = "it is relevant, but exclude holds it; take it out of one of them"
+NO_ITEM = "exclude lacks the item; fill it in, or drop the row"
 MISSING = (
     "scores has a candidate whose item is missing, or whose score is missing or NaN; drop it, or "
     "give it the lowest score"
@@ -95,9 +96,10 @@ def rank_table_from_scores(
     ------
     ValueError
         If the tables cannot be used together, or lack a column. While the ranks are computed: if
-        a row lacks its user; if a relevance is missing, negative or infinite; if a candidate's
-        score is missing or NaN, or a relevant item's infinite; if a relevant item has no score, is
-        excluded or is there twice; or if `scores` holds a pair of user and item twice.
+        a row lacks its user, or a row of `exclude` its item; if a relevance is missing, negative
+        or infinite; if a candidate's score is missing or NaN, or a relevant item's infinite; if a
+        relevant item has no score, is excluded or is there twice; or if `scores` holds a pair of
+        user and item twice.
 
     Notes
     -----
@@ -116,6 +118,8 @@ def rank_table_from_scores(
     >>> rank_table_from_scores(scores).fetchall()
     [(7, 'c', 2, 1, 3, 1)]
     """
+    import narwhals.stable.v2 as nw
+
     ids = {"user": user, "item": item}
     tables = with_same_ids(opened(scores=scores, relevant=relevant, exclude=exclude), ids)
     candidates = columns("scores", tables["scores"], **ids, score=score)
@@ -132,6 +136,7 @@ def rank_table_from_scores(
     if exclude is not None:
         excluded = columns("exclude", tables["exclude"], **ids)
         of_all.append(without_user("exclude", excluded))
+        problems.append(problem(excluded.filter(nw.col("item").is_null()), NO_ITEM))
         problems.append(problem(labels.join(excluded, on=KEY, how="semi"), EXCLUDED))
         candidates = candidates.join(excluded, on=KEY, how="anti")
     problems.append(problem(candidates.filter(_is_missing(kind)), MISSING))

@@ -91,6 +91,9 @@ def test_errors(engine):
     ):
         with pytest.raises(ValueError, match=match):
             collect_ranks(rank_table_from_scores(engine(good.assign(**{column: values}))))
+    pairs = pd.DataFrame({"user": [1, 1], "item": ["c", None]})
+    with pytest.raises(ValueError, match=r"user 1, item \(missing\): exclude lacks the item"):
+        collect_ranks(rank_table_from_scores(engine(good), exclude=engine(pairs)))
     lists, labels = good.assign(rank=[0, 1, 2]), good[["user", "item"]]
     with pytest.raises(ValueError, match=r"user 1, item .: its rank is below 1"):
         collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))

@@ -145,6 +145,21 @@ def test_the_scratch_pad_runs_and_says_why_a_file_cannot(tab_for, site, browser,
     tab.close()
 
 
+def test_what_did_not_load_is_tried_again(browser, site):
+    context = browser.new_context()  # the pages of another one may keep the file
+    tab = context.new_page()
+    context.route("**/packages.json", lambda route: route.abort())
+    tab.goto(f"{site}book/explorers.html")
+    pad = tab.locator(".scratch-pad")
+    go = pad.get_by_role("button", name="Run", exact=True)
+    go.click()
+    told(pad, "Python did not start")
+    context.unroute("**/packages.json")
+    go.click()
+    assert told(pad, "Done")
+    context.close()
+
+
 def test_licenses_are_with_the_files(html):
     folder = html / "_static" / "python"
     packages = json.loads((folder / "packages.json").read_text("utf-8"))["packages"]

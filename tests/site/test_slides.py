@@ -110,6 +110,21 @@ def test_the_speakers_notes_follow_the_slides(browser, site):
     tab.close()
 
 
+def test_keys_of_the_search_turn_no_slide(browser, site):
+    tab = open_tab(browser, site, SITE_PAGE)
+    tab.locator("#present").click()
+    tab.keyboard.press("ArrowRight")
+    before = place(tab)
+    tab.keyboard.press("Control+k")
+    field = tab.locator("input[type=search]:visible")
+    field.press_sequentially("a n b")
+    for key in ("Home", "ArrowRight", "End"):
+        tab.keyboard.press(key)
+    assert (field.input_value(), place(tab)) == ("a n b", before)
+    assert len(tab.context.pages) == 1, "no notes"
+    tab.close()
+
+
 def place(tab):
     """Say where the presentation is: the slide, and how many of its parts are hidden."""
     return tab.get_by_role("status").inner_text(), tab.locator(".shown .later").count()
