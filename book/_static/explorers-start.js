@@ -14,7 +14,7 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
     <div class="wide actions"><button type="reset">Reset</button><button type="button"
     class="link">Copy link</button></div></form></div><div class="rest">${
   kind.tables.map((caption) => `<div class="scrolls" role="region" aria-label="${caption}">
-    <table><caption>${caption}</caption><tbody></tbody></table></div>`).join("")}${
+    <table><caption><span>${caption}</span></caption><tbody></tbody></table></div>`).join("")}${
   kind.python ? `<details><summary>As Python</summary><button type="button"
     class="code">Copy as Python</button><pre tabindex="0"></pre></details>` : ""}</div>`;
 

@@ -59,6 +59,11 @@ def test_layout_holds_at_every_width(visit, name):
                 "e => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight"
             )
             assert wrapper.evaluate("e => e.tabIndex") == (0 if scrolls else -1)
+            wrapper.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+            seen, caption = box_of(wrapper), box_of(wrapper.locator("caption span"))
+            assert caption["left"] >= seen["left"] - 1
+            assert caption["right"] <= seen["right"] + 1, "as a whole, wherever the table is"
+            wrapper.evaluate("e => e.scrollTo(0, 0)")
 
 
 @pytest.mark.parametrize("name", PAGES)
