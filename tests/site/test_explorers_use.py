@@ -63,6 +63,8 @@ def test_layout_holds_at_every_width(visit, name):
             seen, caption = box_of(wrapper), box_of(wrapper.locator("caption span"))
             assert caption["left"] >= seen["left"] - 1
             assert caption["right"] <= seen["right"] + 1, "as a whole, wherever the table is"
+            for first in wrapper.locator("tr > :first-child").all()[:3]:
+                assert abs(box_of(first)["left"] - seen["left"]) <= 1
             wrapper.evaluate("e => e.scrollTo(0, 0)")
 
 
