@@ -98,6 +98,11 @@ def test_lines_cross_in_a_slope_chart_where_the_order_changes():
 
 
 def test_equal_values_share_their_place():
+    valley, hill = ({"X": x, "Y": 2} for x in (1, 3))
+    ax = slope_chart({"a": hill, "b": valley, "c": hill})
+    below, above = (t for t in ax.texts if t.get_ha() == "center")
+    assert (below.get_text(), below.get_va()) == ("1.0", "top")
+    assert (above.get_text(), above.get_va()) == ("2.0", "bottom")
     ax = slope_chart({"a": {"X": 1, "Y": 1}, "b": {"X": 1, "Y": 2}}, names_right=False)
     assert [np.asarray(line.get_ydata()).tolist() for line in ax.lines] == [[1.5, 1], [1.5, 2]]
 
@@ -153,6 +158,15 @@ def test_a_table_has_no_empty_row_and_equal_digits():
 def test_numbers_that_name_rows_or_columns_have_no_digits_to_spare():
     frame = pd.DataFrame([[1, 2], [3, 4]], [0.1, 0.025], pd.Index([1.5, 20], name="at"))
     assert cells(table(frame)) == [["at", "1.5", "20"], ["0.1", "1", "2"], ["0.025", "3", "4"]]
+    items = pd.Index([1000, 20_000], name="items")
+    assert cells(table(frame.set_axis(items))) == [
+        ["items ↓ at →", "1.5", "20"],
+        ["1,000", "1", "2"],
+        ["20,000", "3", "4"],
+    ]
+    years = frame.set_axis(pd.Index([2020, 2021], name="year")).set_axis([1000, 10**6], axis=1)
+    assert [row[0] for row in cells(table(years))] == ["year", "2020", "2021"]
+    assert cells(table(years))[0][1:] == ["1,000", "1,000,000"]
 
 
 def test_a_table_of_two_levels_names_its_rows_in_the_corner():

@@ -1,8 +1,9 @@
-"""A formula in a line keeps what is written right behind it: no line begins with a comma."""
+"""A formula in a line keeps what touches it: no line begins with a comma, or ends with a ("."""
 
 import re
 
-FORMULA = re.compile(r'(<span class="math notranslate nohighlight">\\\([^<]*\\\)</span>[^\s<]+)')
+ALONE = r'<span class="math notranslate nohighlight">\\\([^<]*\\\)</span>'
+FORMULA = re.compile(rf"([^\s<>]+{ALONE}[^\s<]*|{ALONE}[^\s<]+)")
 
 
 def keep_together(app, pagename, templatename, context, doctree):

@@ -76,11 +76,12 @@ def slope_chart(
             else:
                 text, x, ha = written, float(i), "center"
             color = colors.get(names, OTHER) if len(tied) == 1 else OTHER
-            inner = ha == "center"
-            ax.text(
-                x, float(str(height)) + 0.16 * inner, text, ha=ha,
-                va="bottom" if inner else "center", color=_readable(color),
-            )  # fmt: skip
+            at, va = float(str(height)), "center"
+            if ha == "center":  # on the side where no line of its own is
+                beside = places.loc[tied.index].iloc[:, [i - 1, i + 1]]
+                low = bool((beside > at).to_numpy().all())
+                at, va = (at - 0.16, "top") if low else (at + 0.16, "bottom")
+            ax.text(x, at, text, ha=ha, va=va, color=_readable(color))
     ax.set(xlim=(-0.55, last + 0.55), ylim=(0.5, len(values) + 0.5), yticks=[])
     ax.set_xticks(range(last + 1), list(columns))
     ax.xaxis.tick_top()

@@ -7,7 +7,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_float_dtype, is_integer_dtype
+from pandas.api.types import (
+    is_bool_dtype,
+    is_float,
+    is_float_dtype,
+    is_integer,
+    is_integer_dtype,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
     from IPython.display import HTML
 
 __all__ = ["table"]
+
+NAMES = ("year", "user")  # at the head of a row, these are numbers that nobody counts with
 
 
 def table(
@@ -55,11 +63,16 @@ def table(
     shown = pd.DataFrame(cells, index=frame.index).set_axis(frame.columns, axis=1)
     if frame.index.nlevels == 1 and frame.index.name is not None:
         # into the corner: pandas gives it a row of its own, empty otherwise
+        *above, across = frame.columns.names
         shown = shown.rename_axis(index=None)
-        shown.columns.names = [*shown.columns.names[:-1], frame.index.name]
+        both = across is not None and not above
+        corner = f"{frame.index.name} ↓ {across} →" if both else frame.index.name
+        shown.columns.names = [*above, corner]
     style = shown.style.format(escape="html")
-    for axis in (0, 1):
-        style = style.format_index(_heading, escape="html", axis=axis)
+    for axis, given in enumerate((frame.index, frame.columns)):
+        for level, name in enumerate(given.names):
+            heading = str if name in NAMES else _heading
+            style = style.format_index(heading, escape="html", axis=axis, level=level)
     html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
     html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
     heads_nothing = r'<th class="(?:blank|col_heading)[^"]*"\s*>(?:&nbsp;)?</th>'
@@ -72,7 +85,9 @@ def table(
 
 
 def _heading(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if is_float(value):
+        return f"{value:,.6g}"
+    return f"{value:,d}" if is_integer(value) else str(value)
 
 
 def _text(value: object) -> str:
