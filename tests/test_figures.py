@@ -9,9 +9,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Annotation
 
-from sampled_metrics.book import COLORS, intervals, label_lines, slope_chart, table, use_style
+from sampled_metrics.book import (
+    COLORS,
+    METRIC_COLORS,
+    intervals,
+    label_lines,
+    slope_chart,
+    table,
+    use_style,
+)
 from sampled_metrics.book.display import both_widths
 from shared import known
 
@@ -100,9 +109,9 @@ def test_lines_cross_in_a_slope_chart_where_the_order_changes():
 def test_equal_values_share_their_place():
     valley, hill = ({"X": x, "Y": 2} for x in (1, 3))
     ax = slope_chart({"a": hill, "b": valley, "c": hill})
-    below, above = (t for t in ax.texts if t.get_ha() == "center")
-    assert (below.get_text(), below.get_va()) == ("1.0", "top")
-    assert (above.get_text(), above.get_va()) == ("2.0", "bottom")
+    below, above = (t for t in ax.texts if t.get_horizontalalignment() == "center")
+    assert (below.get_text(), below.get_verticalalignment()) == ("1.0", "top")
+    assert (above.get_text(), above.get_verticalalignment()) == ("2.0", "bottom")
     ax = slope_chart({"a": {"X": 1, "Y": 1}, "b": {"X": 1, "Y": 2}}, names_right=False)
     assert [np.asarray(line.get_ydata()).tolist() for line in ax.lines] == [[1.5, 1], [1.5, 2]]
 
@@ -133,6 +142,21 @@ def test_labels_stand_apart_in_the_order_of_their_lines(ends):
     assert all(-0.001 <= y <= 1.001 for y in heights)
 
 
+def contrast_with_white(color):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+    return 1.05 / (0.05 + np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize("color", [*COLORS.values(), *METRIC_COLORS.values(), "0.6", "#56B4E9"])
+def test_labels_can_be_read_whatever_the_color_of_the_line(color):
+    _, ax = plt.subplots()
+    ax.plot([1, 2], color=color, label="X")
+    label_lines(ax)
+    written = ax.texts[0].get_color()
+    assert contrast_with_white(written) >= 4.5
+    assert (to_hex(written) == to_hex(color)) == (contrast_with_white(color) >= 4.5)
+
+
 def test_lines_over_named_places_are_labeled_too():
     _, ax = plt.subplots()
     ax.plot(["all", "some"], [1, 2], label="X")
@@ -153,6 +177,10 @@ def test_a_table_has_no_empty_row_and_equal_digits():
     assert cells(table(frame[["share"]], digits=3))[1:] == [["X", "0.123"], ["Y", "1.000"]]
     assert "<caption>What it is</caption>" in table(frame, "What it is").data
     assert table(frame).data.count(' text"') == 3  # the column of words and its head
+    sentences = frame.assign(kind=["two words", "one"])
+    assert table(sentences).data.count(' text words"') == 3  # which may be broken
+    assert "number" not in table(frame).data
+    assert table(frame.set_axis([1, 2])).data.count('"row_heading number ') == 2
 
 
 def test_numbers_that_name_rows_or_columns_have_no_digits_to_spare():

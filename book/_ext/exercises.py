@@ -6,6 +6,7 @@ The rest is up to the browser. Without JavaScript the place says so.
 
 import ast
 import json
+import re
 from html import escape
 from itertools import takewhile
 
@@ -13,6 +14,7 @@ from docutils import nodes
 
 from sampled_metrics.book import Answer
 
+BLANK = re.compile(r"(Solution to)(<a [^>]*>) ")  # in the link, where it would be underlined
 WITHOUT = "<noscript>With JavaScript, this page checks your answer.</noscript>"
 
 
@@ -71,6 +73,7 @@ def add_lists(app, doctree, docname):
 
 def add_files(app, pagename, templatename, context, doctree):
     """Load scripts and style where there is something to answer."""
+    context["body"] = BLANK.sub(r"\1 \2", context.get("body", ""))
     if any(word in context.get("body", "") for word in ("answer-box", "exercise-list")):
         app.add_css_file("exercises.css")
         for script in ("answers.js", "kept.js", "exercises.js"):

@@ -13,6 +13,7 @@ from pandas.api.types import (
     is_float_dtype,
     is_integer,
     is_integer_dtype,
+    is_numeric_dtype,
 )
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def table(
         corner = f"{frame.index.name} ↓ {across} →" if both else frame.index.name
         shown.columns.names = [*above, corner]
     style = shown.style.format(escape="html")
-    for axis, given in enumerate((frame.index, frame.columns)):
-        for level, name in enumerate(given.names):
+    for axis in (0, 1):
+        for level, name in enumerate(frame.axes[axis].names):
             heading = str if name in NAMES else _heading
             style = style.format_index(heading, escape="html", axis=axis, level=level)
     html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
@@ -78,9 +79,12 @@ def table(
     heads_nothing = r'<th class="(?:blank|col_heading)[^"]*"\s*>(?:&nbsp;)?</th>'
     html = re.sub(heads_nothing, "<td></td>", html)
     html = re.sub(r"<thead>\s*<tr>\s*(?:<td></td>\s*)+</tr>\s*</thead>\s*", "", html)
+    if is_numeric_dtype(frame.index):
+        html = re.sub('class="(row_heading|index_name) ', r'class="\1 number ', html)
     for i, form in enumerate(formats):
         if form is None:
-            html = html.replace(f' col{i}"', f' col{i} text"')
+            kind = "text words" if cells[i].str.contains(" ").any() else "text"
+            html = html.replace(f' col{i}"', f' col{i} {kind}"')
     return HTML(html)
 
 
