@@ -123,7 +123,7 @@ function layOut(spec, width, height) {
       <text class="end" x="${left - 6}" y="${Y(v) + 4}">${name}</text></g>`),
     xTicks.map(([v, name]) => `<g><path class="grid" d="M${X(v)} ${top}V${bottom}"/>
       <text x="${X(v)}" y="${bottom + 17}">${name}</text></g>`),
-    [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label}</text>`,
+    [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label ?? ""}</text>`,
       `<text class="start" x="${left}" y="14">${y.label ?? ""}</text>`],
     area ? [`<path class="area" d="${path(trace(area))}Z"/>`] : [],
     at === undefined ? [] : [`<path class="at" d="M${X(at)} ${top}V${bottom}"/>`],

@@ -23,8 +23,8 @@ const show = (form) => {
       E.drawn({ ...form, n })}) it is ${order(sampled)}.`,
     plots: [{
       height: 240, small: 190,
-      x: { min: -0.2, max: 1.2, ticks: [[0, "exact"], [1, "sampled"]], label: `mean ${name}` },
-      y: { min: 0, max: roof(Math.max(...exact, ...sampled)) },
+      x: { min: -0.2, max: 1.2, ticks: [[0, "exact"], [1, "sampled"]] },
+      y: { min: 0, max: roof(Math.max(...exact, ...sampled)), label: `mean ${name}` },
       lines: NAMES.map((name, style) => ({ style, name, points: [[0, exact[style]],
         [1, sampled[style]]] })),
     }, {
