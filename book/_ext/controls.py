@@ -60,10 +60,13 @@ class NameFoldedCode(SphinxPostTransform):
         return number and f"Figure {'.'.join(map(str, number))}"
 
     def next_figure(self, cell):
-        """Return the first figure of the section after the cell."""
-        following = cell.parent.children[cell.parent.index(cell) :]
-        figures = (figure for node in following for figure in node.findall(nodes.figure))
-        return next(filter(None, map(self.figure, figures)), None)
+        """Return the first figure of the section after the cell, unless shown code comes first."""
+        for node in cell.parent.children[cell.parent.index(cell) + 1 :]:
+            if figure := next(filter(None, map(self.figure, node.findall(nodes.figure))), None):
+                return figure
+            if node.get("nb_element") == "cell_code" and not node.get("hide_mode"):
+                return None
+        return None
 
     def section(self, cell):
         """Return the section's number, or else its title."""

@@ -188,7 +188,7 @@ function drawing(panel, form) {
     const height = width < 480 ? Math.min(usual, small) : usual;
     place = layOut(spec, width, height);
     put(svg, "viewBox", `0 0 ${width} ${height}`);
-    put(svg, "aria-label", `${spec.x.label}: ${spec.text}`);
+    put(svg, "aria-label", `${spec.x.label ?? spec.y.label}: ${spec.text}`);
     svg.style.height = `${height}px`;
     if (!shown.length) svg.innerHTML = "<g></g>".repeat(place.groups.length);
     place.groups.forEach((group, i) => {

@@ -684,8 +684,12 @@ def test_the_keyboard_sees_where_it_is(page, browser, site):
 
 def test_references_are_labeled_as_they_are_cited(html):
     labels = soup(html / "book/references.html").select(".citation > .label")
-    labels = {label.get_text().strip("[]") for label in labels}
+    labels = [label.get_text().strip("[]") for label in labels]
     assert "Krichene and Rendle, 2020" in labels
+    assert len(set(labels)) == len(labels)
+    assert labels.index("Järvelin and Kekäläinen, 2002") < labels.index("Jin et al., 2021")
+    in_a_row = ["MLPerf, 2018a", "MLPerf, 2018b", "Zhu et al., 2021"]
+    assert [label for label in labels if label in in_a_row] == in_a_row
     assert not any(label.isdigit() for label in labels)
     cited = soup(html / "book/about.html").select_one(".bibtex-citation a.reference")
     assert cited.get_text() in labels
