@@ -93,7 +93,7 @@ print(explain(
 };
 
 const option = (row) => `<option value="${row.id}"${row.id === USUAL ? " selected" : ""}>${
-  system(row)}: ${named(row, cutoff(row))} ${row.value}${
+  named(row, cutoff(row))} ${row.value}, ${system(row)}${
   isPopular(row) ? ", popular draws" : ""}`;
 const options = (all) => [...new Set(all.map(({ field }) => field))].map((field) =>
   `<optgroup label="${field}">${

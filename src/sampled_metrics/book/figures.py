@@ -68,7 +68,7 @@ def slope_chart(
     for i in range(last + 1):
         for height, tied in values.iloc[:, i].groupby(places.iloc[:, i]):
             names = ", ".join(map(str, tied.index))
-            written = fmt.format(tied.iloc[0])
+            written = _written(fmt, tied.iloc[0])
             if i == 0:
                 text, x, ha = f"{names}  {written}", -0.08, "right"
             elif i == last:
@@ -131,11 +131,12 @@ def intervals(
         if np.isfinite(row["value"]):
             ax.plot(row["value"], y, "o", color=color, ms=6)
             ax.annotate(
-                fmt.format(row["value"]), (row["value"], y), (0, 5), textcoords="offset points",
+                _written(fmt, row["value"]), (row["value"], y), (0, 5), textcoords="offset points",
                 ha="center", va="bottom", fontsize="small", color=_readable(color),
             )  # fmt: skip
         if "exact" in table and np.isfinite(row["exact"]):
-            ax.plot(row["exact"], y, "D", mfc="white", color=color, ms=6, zorder=4)
+            # behind the dot, which it must not hide
+            ax.plot(row["exact"], y, "D", mfc="white", color=color, ms=8, zorder=1.9)
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.75)
     ax.grid(visible=False, axis="y")
@@ -182,6 +183,11 @@ def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
             label, (x, y), (5, 0), xycoords="axes fraction", textcoords="offset points",
             va="center", color=color,
         )  # fmt: skip
+
+
+def _written(fmt: str, value: float) -> str:
+    """Write a number with the minus sign of an axis."""
+    return fmt.format(value).replace("-", "\N{MINUS SIGN}")
 
 
 def _apart(heights: np.ndarray, step: float) -> np.ndarray:
