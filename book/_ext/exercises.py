@@ -14,7 +14,7 @@ from docutils import nodes
 
 from sampled_metrics.book import Answer
 
-BLANK = re.compile(r"(Solution to)(<a [^>]*>) ")  # in the link, where it would be underlined
+BLANK = re.compile(r"(Solution to)(<a [^>]*>) ")  # is underlined
 WITHOUT = "<noscript>With JavaScript, this page checks your answer.</noscript>"
 
 
@@ -73,7 +73,6 @@ def add_lists(app, doctree, docname):
 
 def add_files(app, pagename, templatename, context, doctree):
     """Load scripts and style where there is something to answer."""
-    context["body"] = BLANK.sub(r"\1 \2", context.get("body", ""))
     if any(word in context.get("body", "") for word in ("answer-box", "exercise-list")):
         app.add_css_file("exercises.css")
         for script in ("answers.js", "kept.js", "exercises.js"):
@@ -84,9 +83,16 @@ def add_files(app, pagename, templatename, context, doctree):
             app.add_js_file(script, loading_method="defer")
 
 
+def move_blank(app, pagename, templatename, context, doctree):
+    """Take the blank out of the link above a solution."""
+    if "body" in context:
+        context["body"] = BLANK.sub(r"\1 \2", context["body"])
+
+
 def setup(app):
     """Register the above with Sphinx."""
     app.connect("doctree-read", add_boxes)
     app.connect("doctree-resolved", add_lists, priority=900)  # after the numbers are known
     app.connect("html-page-context", add_files)
+    app.connect("html-page-context", move_blank)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
