@@ -406,9 +406,9 @@ def test_two_that_are_equal_are_seldom_beyond_chance(metric):
 def test_what_a_difference_says_of_chance():
     protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100}
     for other, verdict, says in (
-        (0.60, True, "0.060, more than chance explains: if the two are independent"),
+        (0.60, True, "0.060, more than chance explains: if the two systems are independent"),
         (0.65, None, "Only their values for each user can tell"),
-        (0.6599, False, "0.000, no more than chance explains, however the two agree"),
+        (0.6599, False, "0.000, no more than chance explains, however much the two systems agree"),
     ):
         found = explain(Recall(10), 0.66, **protocol, n_users=6040, other=other)
         assert known(found.difference).beyond_chance is verdict
@@ -439,7 +439,7 @@ def test_what_a_difference_says_of_the_order():
     assert not known(explain(Recall(10), 0.9, other=0.1, **protocol).difference).order_known
     auc = explain(AUC(), 0.66, other=0.64, **protocol)
     assert known(auc.difference).order_known
-    assert "of the other is 0.640: the order of the exact ones is known." in str(auc)
+    assert "of the other system is 0.640: the order of the exact ones is known." in str(auc)
     assert not known(explain(AUC(), 0.66, other=0.66, **protocol).difference).order_known
     rounded = explain(AUC(), 0.66, other=0.65, **protocol, decimals=1)
     assert not known(rounded.difference).order_known

@@ -245,15 +245,15 @@ def explain(
     Sampled Recall@10 is 0.66: each relevant item is ranked among 100 others, drawn with replacement
     from the other 3,705.
     The top 10 of 101 resembles the top 367 of all 3,706: if all ranks were equally likely, an item
-    would be in either equally often.
+    would be in one as often as in the other.
     Chance aside, exact Recall@10 can be anything from 0.000 to 0.660.
     With 6,040 users the standard error of sampled Recall@10 is 0.0061. So with 95 percent
     confidence the expected sampled value is from 0.648 to 0.672, and exact Recall@10 can be
     anything from 0.000 to 0.672.
-    The difference to 0.64 is 0.020, more than chance explains: if the two are independent of each
-    other, the mean difference is from 0.003 to 0.037.
-    Chance aside, exact Recall@10 of the other can be anything from 0.000 to 0.640: either can be
-    the better one.
+    The difference to 0.64 is 0.020, more than chance explains: if the two systems are independent
+    of each other, the mean difference is from 0.003 to 0.037.
+    Chance aside, exact Recall@10 of the other system can be anything from 0.000 to 0.640: either
+    can be the better one.
     This takes for granted that each user has one relevant item, that all have the same number of
     items, and that all other items are equally likely to be drawn.
 
@@ -349,18 +349,19 @@ def _sentences(found: Explanation) -> list[str]:
         top = min(found.metric.k, m + 1)
         said.append(
             f"The top {top:,} of {m + 1:,} resembles the top {found.cutoff:,.0f} of all {n:,}: if "
-            "all ranks were equally likely, an item would be in either equally often."
+            "all ranks were equally likely, an item would be in one as often as in the other."
         )
     said.append(f"Chance aside, exact {exact} {_can_be(found.bounds)}.")
     if found.n_users is None or found.interval is None or found.bounds_with_error is None:
         said.append("How far chance has moved it depends on the number of users, n_users.")
     else:
         error = "is" if _is_binary(sampled_values(found.metric, m)) else "is at most"
+        rounding = ", rounding included," if found.decimals < 4 else ""
         said.append(
             f"With {_count(found.n_users, 'user')} the standard error of sampled {found.metric} "
             f"{error} {found.standard_error:.4f}. So with {100 * found.confidence:g} percent "
-            f"confidence the expected sampled value is {_span(found.interval)}, and exact {exact} "
-            f"{_can_be(found.bounds_with_error)}."
+            f"confidence{rounding} the expected sampled value is {_span(found.interval)}, and "
+            f"exact {exact} {_can_be(found.bounds_with_error)}."
         )
     if found.difference is not None:
         said += _against(found, found.difference)
@@ -379,23 +380,26 @@ def _against(found: Explanation, difference: Difference) -> list[str]:
         chance = f"{by}. Whether chance explains it depends on the number of users, n_users."
     elif difference.beyond_chance is None:
         chance = (
-            f"{by}, with a standard error from {error.low:.4f} to {error.high:.4f}: the better the "
-            "two agree about each user, the smaller. Only their values for each user can tell "
-            "whether chance explains it."
+            f"{by}, with a standard error from {error.low:.4f} to {error.high:.4f}: the more the "
+            "two systems agree about each user, the smaller this error. Only their values for "
+            "each user can tell whether chance explains the difference."
         )
     elif difference.beyond_chance:
         chance = (
-            f"{by}, more than chance explains: if the two are independent of each other, the mean "
-            f"difference is {_span(interval)}."
+            f"{by}, more than chance explains: if the two systems are independent of each other, "
+            f"the mean difference is {_span(interval)}."
         )
     else:
-        chance = f"{by}, no more than chance explains, however the two agree about each user."
+        chance = (
+            f"{by}, no more than chance explains, however much the two systems agree about each "
+            "user."
+        )
     order = "either can be the better one"
     if difference.order_known:
         order = "the order of the exact ones is known"
     return [
         chance,
-        f"Chance aside, exact {found.exact_metric} of the other "
+        f"Chance aside, exact {found.exact_metric} of the other system "
         f"{_can_be(difference.other_bounds)}: {order}.",
     ]
 

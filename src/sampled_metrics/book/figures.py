@@ -78,8 +78,8 @@ def slope_chart(
             color = colors.get(names, OTHER) if len(tied) == 1 else OTHER
             at, va = float(str(height)), "center"
             if ha == "center":  # on the side where no line of its own is
-                beside = places.loc[tied.index].iloc[:, [i - 1, i + 1]]
-                low = bool((beside > at).to_numpy().all())
+                beside = places.loc[tied.index].iloc[:, [i - 1, i + 1]].to_numpy()
+                low = bool((beside >= at).all() and (beside > at).any())
                 at, va = (at - 0.16, "top") if low else (at + 0.16, "bottom")
             ax.text(x, at, text, ha=ha, va=va, color=_readable(color))
     ax.set(xlim=(-0.55, last + 0.55), ylim=(0.5, len(values) + 0.5), yticks=[])
