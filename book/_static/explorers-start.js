@@ -8,7 +8,7 @@ const PANEL = `<div class="panel"><p class="readout" role="slider" tabindex="0"
 const page = (kind, data) => `<div class="play"><div class="stage"><p class="verdict"
     role="status"></p>${PANEL}</div><div class="more"><p class="sentence" aria-live="polite">
     </p>${PANEL.repeat((kind.panels ?? 1) - 1)}</div><form novalidate autocomplete="off">${
-  kind.presets ? `<div class="wide"><label>example <select class="presets"><option>your own</option>
+  kind.presets ? `<div class="wide"><label>example <select class="presets"><option>choose one</option>
     ${kind.presets.map(([name]) => `<option>${name}`).join("")}</select></label></div>` : ""}${
   typeof kind.controls === "string" ? kind.controls : kind.controls(data)}
     <div class="wide actions"><button type="reset">Reset</button><button type="button"

@@ -268,7 +268,7 @@ def test_presets_set_the_protocol_that_they_name(visit, name):
         assert table(tab) != before
     tab.explorer.locator("[name=m]").fill("50")
     settle(tab)
-    assert presets.input_value() == "your own"
+    assert presets.input_value() == "choose one"
     tab.explorer.get_by_role("button", name="Reset").click()
     settle(tab)
     assert table(tab) == before
@@ -284,9 +284,9 @@ def test_an_example_is_named_wherever_the_controls_have_its_values(visit):
     for kind, users, name in (
         ("uncorrected", 6040, "The usual protocol: 100 samples"),
         ("exact", 6040, "All of MovieLens 1M"),
-        ("exact", 6041, "your own"),
+        ("exact", 6041, "choose one"),
         ("exact", 300, "A pilot of 300 users"),
-        ("exact", 3, "your own"),  # and no result
+        ("exact", 3, "choose one"),  # and no result
     ):
         tab.explorer.locator("[name=kind]").select_option(kind)
         tab.explorer.locator("[name=users]").fill(str(users))
