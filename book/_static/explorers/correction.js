@@ -55,7 +55,7 @@ E.add("correction", {
   controls: `${E.metricAndCutoff}${E.number("gamma", "γ, price of variance", 0.1, 0.001, 1, 61)}
     ${E.sampling(100, 10000)}`,
   panels: 2,
-  tables: ["Root mean squares over all ranks", "Estimate for the first sampled ranks"],
+  tables: ["Averages over all ranks (root mean squares)", "Estimate for the first sampled ranks"],
   presets: [
     ["99 negatives, k = 10 (He et al. 2017)", { metric: "Recall", k: 10, n: 3706, m: 99 }],
     ["100 negatives, k = 10 (Kang and McAuley 2018)", { metric: "Recall", k: 10, n: 3416, m: 100 }],
