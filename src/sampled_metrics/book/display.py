@@ -86,10 +86,12 @@ def both_widths(figure: Figure) -> str:
     wide = one_width(figure)
     size, placed = figure.get_size_inches().copy(), {}
     if size[0] > PHONE:
-        placed = _stack(figure)
+        placed, layout = _stack(figure), figure.get_layout_engine()
+        figure.set_layout_engine("constrained", h_pad=0.1)  # inches between a panel and the next
         narrow = base64.b64encode(_svg(figure).encode()).decode()
         note = f'<metadata id="narrow">{narrow}</metadata>\n</svg>'
         wide = note.join(wide.rsplit("</svg>", 1))
+        figure.set_layout_engine(layout)
     for ax, (place, labels, ylabel) in placed.items():
         ax.set_subplotspec(place)
         ax.tick_params(**labels)
