@@ -42,7 +42,13 @@ Shape = Literal["unimodal", "decreasing"]
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest value that an exact metric can have."""
+    """The smallest and the largest value that an exact metric can have.
+
+    Attributes
+    ----------
+    low, high : float
+        The two values.
+    """
 
     low: float
     high: float
@@ -197,8 +203,8 @@ def identified_set(
     bound is the least under the right ones. The true distribution satisfies both, so its mean lies
     within. Both are wider than they need to be: each uses one side of the band only, and the more n
     differs within a group, the less its inequalities say. On MovieLens, with n from 1393 to 3687,
-    this makes the upper bound of Recall@10 .26 instead of .23 for 3541 items for all. `AUC` rises
-    with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
+    this makes the upper bound of ``Recall(k=10)`` 0.26 instead of 0.23 for 3541 items for all.
+    `AUC` rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
 
     With several numbers of items, `max_share` limits the share of each rank within each group.
     That follows from what is assumed, and uses less than all of it.

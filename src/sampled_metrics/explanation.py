@@ -181,7 +181,7 @@ def explain(
     Parameters
     ----------
     metric : Metric
-        The metric of the sampled ranks, such as ``Recall(k=10)``, also called HR@10.
+        The metric of the sampled ranks, such as ``Recall(k=10)``, also called ``HR@10``.
     value : float
         Its published mean, a share and not a percentage.
     n_items : int

@@ -237,10 +237,10 @@ class ItemKNN:
     Items are similar if the same users have events with them. With :math:`U_i` the users of item i
     and :math:`N_k(i)` the k items nearest to it, the paper's equations 27 to 30 are
 
-    .. math:: s_{ij} = \left( \frac{|U_i \cap U_j|}{\sqrt{|U_i|} \sqrt{|U_j|}} \right)^q, \quad
-              s'_{ij} = s_{ij} \, \delta(i \in N_k(j)) \, \delta(j \in N_{k'}(i)), \quad
-              s''_{ij} = \frac{s'_{ij}}{\|s'_i\|}, \quad
-              \hat y(u, i) = \frac{\sum_{j: (u, j) \in H} s''_{ij}}{\sum_{j \in I} s''_{ij}}.
+    .. math:: s_{ij} &= \left( \frac{|U_i \cap U_j|}{\sqrt{|U_i|} \sqrt{|U_j|}} \right)^q, \\
+              s'_{ij} &= s_{ij} \, \delta(i \in N_k(j)) \, \delta(j \in N_{k'}(i)), \\
+              s''_{ij} &= \frac{s'_{ij}}{\|s'_i\|}, \\
+              \hat y(u, i) &= \frac{\sum_{j: (u, j) \in H} s''_{ij}}{\sum_{j \in I} s''_{ij}}.
 
     The defaults are the choices that give the numbers printed in the paper, and leave the last
     denominator out: recommender Y is ``ItemKNN(exponent=3)``, and Z is

@@ -423,6 +423,8 @@ def test_all_links_lead_somewhere(html):
                 canonical = tag.get("rel") == ["canonical"]  # of a published site
                 if tag.name != "a" and url.scheme != "data" and not canonical:  # nothing is asked
                     wrong.append(f"{path.relative_to(html)} loads {address}")
+                if url.scheme == "mailto":  # which a name with an @ can become
+                    wrong.append(f"{path.relative_to(html)} writes to {address}")
                 continue
             target = (path.parent / unquote(url.path)).resolve() if url.path else path
             if not target.is_file():
