@@ -112,6 +112,9 @@ def test_equal_values_share_their_place():
     below, above = (t for t in ax.texts if t.get_horizontalalignment() == "center")
     assert (below.get_text(), below.get_verticalalignment()) == ("1.0", "top")
     assert (above.get_text(), above.get_verticalalignment()) == ("2.0", "bottom")
+    ax = slope_chart({"a": hill, "b": valley, "c": valley, "d": hill})  # no line below a valley
+    sides = [t.get_verticalalignment() for t in ax.texts if t.get_horizontalalignment() == "center"]
+    assert sides == ["top", "bottom"] * 2
     ax = slope_chart({"a": {"X": 1, "Y": 1}, "b": {"X": 1, "Y": 2}}, names_right=False)
     assert [np.asarray(line.get_ydata()).tolist() for line in ax.lines] == [[1.5, 1], [1.5, 2]]
 
