@@ -83,8 +83,9 @@ def ranks_from_scores(
     Notes
     -----
     Ids are integers, or names: strings, categories, UUIDs or other values of one type. Whole
-    floats are integers where their type tells each from the next: float32 does so below 2**24. In
-    a text file, the ids of a column are integers if all are written like integers ("7", not "07").
+    floats are integers where their type tells each from the next: float32 does so below
+    :math:`2^{24}`. In a text file, the ids of a column are integers if all are written like
+    integers ("7", not "07").
 
     Examples
     --------

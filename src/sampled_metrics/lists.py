@@ -84,8 +84,8 @@ def ranks_from_recommendations(
     ------
     ValueError
         If the instances do not fit each other (see Notes), an instance names an item twice, an
-        item is neither a string nor an integer from 0 to 2^63 - 1, an array is masked, or a gain
-        is negative or not finite.
+        item is neither a string nor an integer from 0 to :math:`2^{63} - 1`, an array is masked,
+        or a gain is negative or not finite.
         In a table, if a column or an id is missing, ranks are not 1, 2, ... for each user, or two
         items of a user have the same score.
     ImportError

@@ -241,7 +241,7 @@ class Draw:
         ----------
         ranks : Ranks, TiedRanks or array_like of int
             As in `expect`. Ties are broken at random, again in each repeat.
-            Without replacement, `n_items` is at most 10**9, the limit of NumPy's hypergeometric.
+            Without replacement, `n_items` is at most :math:`10^9`, the limit of NumPy's function.
         repeats : int, optional
             How many times to draw for every rank.
         rng : None, int, SeedSequence or Generator

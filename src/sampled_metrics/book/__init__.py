@@ -5,11 +5,12 @@ It needs matplotlib: ``pip install "sampled-metrics[book]"``.
 
 from sampled_metrics.book.exercises import Answer
 from sampled_metrics.book.figures import intervals, label_lines, slope_chart
-from sampled_metrics.book.style import COLORS, METRIC_COLORS, use_style
+from sampled_metrics.book.style import COLORS, FIELD_STYLES, METRIC_COLORS, use_style
 from sampled_metrics.book.tables import table
 
 __all__ = [
     "COLORS",
+    "FIELD_STYLES",
     "METRIC_COLORS",
     "Answer",
     "intervals",

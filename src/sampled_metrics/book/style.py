@@ -8,7 +8,7 @@ from matplotlib import font_manager
 
 from sampled_metrics.book.display import in_notebook
 
-__all__ = ["COLORS", "METRIC_COLORS", "use_style"]
+__all__ = ["COLORS", "FIELD_STYLES", "METRIC_COLORS", "use_style"]
 
 COLORS = {
     "A": "#0072B2",
@@ -33,6 +33,18 @@ METRIC_COLORS = {
     "AUC": "#6E6E6E",
 }
 """The color of each metric, the same in every chapter; after Paul Tol's muted scheme."""
+
+FIELD_STYLES = {
+    "recommenders": {"marker": "s", "color": "#D55E00"},
+    "language models": {"marker": "v", "color": "#A6761D"},
+    "knowledge graphs": {"marker": "^", "color": "#009E73"},
+    "citations": {"marker": "D", "color": "#882255"},
+    "images": {"marker": "o", "color": "#0072B2"},
+    "dialogue": {"marker": "X", "color": "#4D4D4D"},
+    "code search": {"marker": "P", "color": "#56B4E9"},
+    "faces": {"marker": "*", "color": "#332288"},
+}
+"""The marker and the color of each field of the audit's data, the same in every chapter."""
 
 FONT = "Source Sans Pro"
 
