@@ -97,7 +97,7 @@ def fit_and_rank(split):
 
 
 def fit_implicit(train, n_threads, exact):
-    """Fit what is our loss but for the scale of the factors; return the factors in our scale."""
+    """Fit what is our loss except for the scale of the factors; return the factors in our scale."""
     alpha, shape = X.unobserved_weight, (train.shape[1], X.n_factors)
     scale, dtype = np.sqrt(1 + alpha), np.float64 if exact else np.float32
     with threadpool_limits(1, "blas"):  # as implicit asks for: its threads are its own

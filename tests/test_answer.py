@@ -225,7 +225,7 @@ def test_recommenders_without_a_difference():
 
 
 def test_tests_keep_their_level_and_intervals_cover():
-    """Of 600 true hypotheses at .05, between 14 and 48 are rejected, but for 1 case in 10,000."""
+    """Of 600 true hypotheses at .05, between 14 and 48 are rejected, except in 1 case of 10,000."""
     rng = np.random.default_rng(0)
     rejected, covered = np.zeros(3, dtype=int), 0
     for _ in range(600):

@@ -375,7 +375,7 @@ def test_runs_vary_as_the_variance_says(recommenders):
 
 
 def test_table_3():
-    """Every cell of Y and Z within 3 standard errors of the paper's, but for Z's sampled AUC.
+    """Every cell of Y and Z within 3 standard errors of the paper's, except Z's sampled AUC.
 
     The paper's sampled AUC of Z (75.04) contradicts its own proof that sampled AUC is unbiased
     (74.8 expected); the book says so.

@@ -16,7 +16,7 @@ from sampled_metrics.bounds import Bounds
 from sampled_metrics.explanation import explain
 from shared import DATA, METRICS, TOY, RankBiasedPrecision, known
 
-EXACTLY = 15  # decimals: as good as not rounded
+EXACTLY = 15  # decimals: hardly rounded at all
 
 
 def given_as(draw, decimals=EXACTLY, **more):

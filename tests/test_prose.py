@@ -3,6 +3,7 @@
 import ast
 import io
 import re
+import runpy
 import tokenize
 from pathlib import Path
 
@@ -45,7 +46,7 @@ ALLOWED = {
     # of the paper's Table 3; about 74.8 is from the page on readings
     "errata": ["75.04", "74.8", "89.13", "89.12", "89.24", "88.36", "100"],
     # counted once, on a file the book does not have; held by tests/test_scoring.py
-    "recommenders": ["2,998", "1,268", "42", "8.34", "89.48"],
+    "recommenders": ["2,998", "1,268", "42"],
     "slides": ["75"],  # minutes
     # points of the rubric, held by tests/test_assignment.py, and sizes of samples
     "teaching": ["10", "15", "20", "3", "8", "99", "100", "999", "10,000"],
@@ -186,6 +187,15 @@ def test_a_chapter_opens_with_its_figure_and_closes_in_one_order(page):
     assert re.search(r"plt\.show\(\)|```\{(?:explorer|figure)", opening)
     last = re.findall(r"^## (.+)$", prose(page), re.M)[-3:]
     assert last == ["Exercises", "What to remember", "Further reading"]
+
+
+MEASURES = runpy.run_path(str(BOOK.parent / "scripts" / "measure_pages.py"))
+
+
+@every_chapter
+def test_a_chapter_is_neither_short_nor_long(page):
+    text = (BOOK / f"{page}.md").read_text(encoding="utf-8")
+    assert 1500 <= MEASURES["text"](text)["words"] <= 2500
 
 
 @every_chapter

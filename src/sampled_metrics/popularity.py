@@ -391,8 +391,8 @@ def _rings(weights: FloatArray, times: FloatArray, m: int) -> FloatArray:
 def _times(weights: FloatArray, m: int, method: Method) -> FloatArray:
     """Return times of the m-th ring, evenly spaced in log time, or one in their middle.
 
-    Their range is from where m rings are as good as impossible to where they are as good as
-    certain, by Hoeffding's (1956) bound. The integrand is a sum of likelihoods of the time given
+    Their range is from where m rings are almost impossible to where they are almost certain, by
+    Hoeffding's (1956) bound. The integrand is a sum of likelihoods of the time given
     who has rung. Their Fisher information about log time says how narrow they are, and their
     complex singularities are pi / 2 away.
     """
@@ -407,7 +407,7 @@ def _times(weights: FloatArray, m: int, method: Method) -> FloatArray:
         expected = weights * np.exp(log_time)
         return float(-np.expm1(-expected).sum()), float(np.exp(-expected).sum())
 
-    if method == "approximate":  # at the median, as good as m - 1/3 rings are expected
+    if method == "approximate":  # at the median, about m - 1/3 rings are expected
         return np.exp([brentq(lambda u: rung_and_waiting(u)[0] - m + 1 / 3, first, last)])
 
     def exponent(log_time: float, k: int) -> float:

@@ -184,7 +184,7 @@ def _groups(n_items: IntArray, m: int, replacement: bool) -> tuple[IntArray, Int
     """Cut the ranks into groups; return the middle rank and the size of each.
 
     A group is at most a tenth of the standard error wide with which m samples place its ranks,
-    so that inside it the probabilities of all sampled ranks are as good as linear in the rank.
+    so that inside it the probabilities of all sampled ranks are almost linear in the rank.
     The standard error is that of the users with the fewest items among those who have such a
     rank, whose ranks m samples place best. No group goes beyond their last rank.
     Groups have odd sizes, except for the last up to there, so that the middle is a rank.

@@ -31,7 +31,7 @@ def build(folder, repository=""):
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     unpacked = folder / sdist.name.removesuffix(".tar.gz")
-    # whoever builds from the archive of sources need not know the repository
+    # to build from the archive of sources, one need not know the repository
     unknown = os.environ | {"GITHUB_REPOSITORY": ""}
     subprocess.run([*build, "-t", "wheel"], cwd=unpacked, check=True, env=unknown)
     return folder

@@ -233,7 +233,7 @@ WIDTHS_OF_PAGE_AND_WINDOW = """() => {
 }"""
 
 
-# Colors take no room: each width is looked at in one scheme, but for screenshots.
+# Colors take no room: each width is looked at in one scheme, except for screenshots.
 ALL_SCHEMES = SCHEMES if os.environ.get("SCREENSHOTS") else ()
 
 
