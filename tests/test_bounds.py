@@ -689,3 +689,12 @@ def test_exact_ranks_are_not_sampled_ones():
     exact = Ranks.from_lists([[1], [7], [15]], n_items=1000)
     with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples and"):
         metric_bounds(exact, AUC(), Draw(20, n_items=1000))
+
+
+def test_shares_with_labels_are_sorted_by_rank():
+    counted = pd.Series([2] * 9 + [1]).value_counts(normalize=True)  # the most frequent rank first
+    draw = Draw(1, n_items=100)
+    with pytest.raises(ValueError, match=r"shares has an index that is not 1, 2, .*reindex\(range"):
+        identified_set(counted, Recall(k=1), draw)
+    found = identified_set(counted.sort_index(), Recall(k=1), draw)
+    assert found == identified_set([0.1, 0.9], Recall(k=1), draw)

@@ -467,7 +467,7 @@ def test_nothing_left_to_chance():
 
 
 def test_equal_recommenders_with_few_and_with_many_items():
-    """Catalogs of 200 and 20,000 items: recommenders that are equal within each are equal on the whole."""
+    """Catalogs of 200 and 20,000 items: who is equal within each is equal on the whole."""
     n = np.repeat([200, 20_000], 500)
     a = np.repeat([5, 5000], 500)
     a[:100], a[500:600] = 80, 7

@@ -613,3 +613,9 @@ def test_a_split_does_not_change_with_the_matrix_it_was_made_from():
     assert split.train.data.tolist() == [1, 1]
     with pytest.raises(ValueError, match="read-only"):
         split.users[0] = 7
+
+
+def test_a_split_of_columns_with_other_labels_is_refused():
+    users, items = pd.Series([0, 1], index=["p", "q"]), pd.Series([3, 2], index=["q", "p"])
+    with pytest.raises(ValueError, match="users and items have different indexes"):
+        Split(sparse.csr_array((2, 4), dtype=bool), users, items)

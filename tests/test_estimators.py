@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -187,3 +188,11 @@ def test_bad_estimators():
         MappedCutoff().cutoffs(Draw(5))
     with pytest.raises(ValueError, match=r"draw.n_items is .*; draw.n_items must be one whole"):
         MappedCutoff().cutoffs(Draw(5, n_items=[10, 20]))
+
+
+@pytest.mark.parametrize("kind", [BiasVariance, Multinomial])
+def test_a_prior_with_labels_is_sorted_by_rank(kind):
+    prior = pd.Series([0.6, 0.3, 0.1, 0.0, 0.0], index=[5, 2, 1, 3, 4])
+    with pytest.raises(ValueError, match=r"prior has an index that is not 1, 2, .*reindex\(range"):
+        kind(1, prior=prior)  # gamma, or the number of users
+    kind(1, prior=prior.sort_index())

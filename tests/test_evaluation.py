@@ -582,3 +582,12 @@ def test_metrics_and_estimators_that_can_change():
         want = evaluate(users, [Recall(k=10)], draw, {"": Uncorrected()}, **how).value
         np.testing.assert_array_equal(got, want)
     assert value_of(exact_evaluation(users, [Found()])) == Recall(k=10).mean(users["it"])
+
+
+def test_numbers_of_items_are_for_users_in_one_order():
+    ranks = {"a": pd.Series([1, 2], index=["u", "v"]), "b": pd.Series([1, 2], index=["v", "u"])}
+    given = ranks, [Recall(k=1)], Draw(3, n_items=[9, 8]), {"uncorrected": Uncorrected()}
+    with pytest.raises(ValueError, match=r"recommenders\['b'\] has user 'v' at place 0"):
+        expected_evaluation(*given)
+    given[0]["b"] = ranks["a"]
+    assert len(expected_evaluation(*given)) == 2

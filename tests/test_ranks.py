@@ -342,7 +342,7 @@ def test_instances_may_have_names():
     [
         (["ann", "bob", "ann"], r"users\[2\] is 'ann', like an earlier one"),
         ([4, 4, 5], r"users\[1\] is 4, like an earlier one"),
-        (["ann", "bob"], r"users has shape \(2,\), n_relevant has shape \(3,\)"),
+        (["ann", "bob"], r"users has shape \(2,\), ranks has shape \(3,\)"),
         (["ann", "bob", None], r"users\[2\] is None"),
     ],
 )
@@ -366,3 +366,45 @@ def test_a_table_is_no_list_of_ranks():
     with pytest.raises(ValueError, match=r"ranks is a DataFrame; .* ranks\['rank'\]"):
         Recall(k=5).mean(table)
     assert Recall(k=5).mean(table["rank"]) == 0
+
+
+# --- labels of what is given for each instance
+
+TURNED = pd.Series([1000, 8], index=["b", "a"])
+LISTS = {"a": [2], "b": [2]}
+BY_POSITION = {
+    "parts": lambda n, users: Ranks([2, 2], [0, 1, 2], [1, 1], n_items=n, users=users),
+    "lists": lambda n, users: Ranks.from_lists([[2], [2]], n_items=n, users=users),
+    "ties": lambda n, users: TiedRanks([2, 2], 0, n, users=users),
+}
+
+
+@pytest.mark.parametrize("make", BY_POSITION.values(), ids=BY_POSITION)
+def test_labels_are_the_users_or_refused(make):
+    right = make(TURNED, ["b", "a"])
+    assert known(right.n_items).tolist() == [1000, 8]
+    assert known(make(TURNED, TURNED.index).n_items).tolist() == [1000, 8]
+    with pytest.raises(ValueError, match=r"n_items has other labels than users.*reindex\(users\)"):
+        make(TURNED, ["a", "b"])
+    with pytest.raises(ValueError, match=r"n_items is a Series whose index is not 0, 1, .*users="):
+        make(TURNED, None)
+    rows = pd.DataFrame({"user": ["z", "b", "a"], "n": [5, 1000, 8]})[1:]  # numbered 1 and 2
+    assert make(rows["n"], rows["user"]).users.tolist() == ["b", "a"]
+
+
+def test_keys_of_a_dict_are_users_like_others():
+    ranks = Ranks.from_lists({"b": [2], "a": [2]}, n_items=TURNED)
+    assert known(ranks.n_items).tolist() == [1000, 8]
+    with pytest.raises(ValueError, match="n_items has other labels than users"):
+        Ranks.from_lists(LISTS, n_items=TURNED)
+    gains = pd.Series([[3.0], [1.0]], index=["b", "a"])
+    with pytest.raises(ValueError, match="gains has other labels than users"):
+        Ranks.from_lists(LISTS, gains=gains)
+
+
+def test_ranks_and_ties_with_labels_agree_with_users():
+    ranks = pd.Series([1, 2], index=["a", "b"])
+    with pytest.raises(ValueError, match="best has other labels than users"):
+        TiedRanks(ranks, 0, 100, users=["b", "a"])
+    with pytest.raises(ValueError, match="n_tied has other labels than users"):
+        TiedRanks([1, 2], ranks, 100, users=["b", "a"])

@@ -184,6 +184,12 @@ def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
         raise ValueError(f"{name} is {shown(values)}; {name} must be one array of numbers")
     if given.ndim != 1:
         raise ValueError(f"{name} has shape {given.shape}; {name} must be one flat array")
+    labels = labels_of(values)
+    if labels is not None and list(labels) != list(range(1, len(given) + 1)):
+        raise ValueError(
+            f"{name} has an index that is not 1, 2, ...; sort it by rank, as in "
+            f"{name}.reindex(range(1, size + 1), fill_value=0)"
+        )
     p: FloatArray = given.astype(np.float64)
     if (bad := ~(p >= 0)).any():
         refuse(name, p, bad, "0 or above")
@@ -287,6 +293,23 @@ def no_labels(name: str, value: object, remedy: str) -> None:
         raise ValueError(
             f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; {remedy}"
         )
+
+
+def labeled_by(users: NDArray[Any] | None, **values: object) -> None:
+    """Refuse entries whose labels are not the names of the users: they would be paired wrongly."""
+    for name, value in values.items():
+        if (labels := labels_of(value)) is None:
+            continue
+        if users is None:
+            raise ValueError(
+                f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; pass "
+                f"users={name}.index, or {name}.to_numpy() to number the users"
+            )
+        if list(labels) != users.tolist():
+            raise ValueError(
+                f"{name} has other labels than users, or in another order; align it, as in "
+                f"{name} = {name}.reindex(users), or pass {name}.to_numpy() in the order of users"
+            )
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

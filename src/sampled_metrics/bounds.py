@@ -148,7 +148,8 @@ def identified_set(
     Parameters
     ----------
     shares : array_like of float, shape (n_samples + 1,)
-        Probability of each sampled rank, or the share of instances there.
+        Probability of each sampled rank, or the share of instances there. The index of a Series,
+        unless it is 0, 1, ..., must be the sampled ranks 1, 2, ...
     metric : Metric
         The metric, such as ``Recall(k=10)``.
     draw : Draw

@@ -79,6 +79,7 @@ class Split:
         item_names: ArrayLike | None = None,
     ) -> None:
         events = as_events(train)
+        same_index(users=users, items=items)
         rows = as_integers("users", users, 0, LARGEST_ID, "2**31 - 1")
         columns = as_integers("items", items, 0, LARGEST_ID, "2**31 - 1")
         _check_pairs("", rows, columns, *events.shape)

@@ -116,7 +116,8 @@ class BiasVariance(Estimator):
     gamma : float
         Weight of the variance, in [0, 1].
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
+        unless it is 0, 1, ..., must be the ranks 1, 2, ...
 
     Examples
     --------
@@ -165,7 +166,8 @@ class LeastSquares(Estimator):
     Parameters
     ----------
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
+        unless it is 0, 1, ..., must be the ranks 1, 2, ...
 
     Examples
     --------
@@ -201,7 +203,8 @@ class ConstrainedLeastSquares(Estimator):
         Whether the estimates must, in addition, not fall below 0. The numbers printed in the paper
         come from such tables.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
+        unless it is 0, 1, ..., must be the ranks 1, 2, ...
 
     Examples
     --------
@@ -252,7 +255,8 @@ class Multinomial(Estimator):
     n_users : int
         Number of users :math:`|D|` whose estimates are averaged, at least 1.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default.
+        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
+        unless it is 0, 1, ..., must be the ranks 1, 2, ...
 
     Examples
     --------

@@ -22,6 +22,7 @@ from sampled_metrics._checks import (
 )
 from sampled_metrics._distribution import expectation, expectation_over_ties
 from sampled_metrics._fits import Fit, Tables, cells_of
+from sampled_metrics.comparison import check_same_names
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
@@ -203,14 +204,16 @@ def as_recommenders(recommenders: Mapping[str, Given], n_items: ArrayLike | None
     """Return ranks by name, which fit the numbers of items; refuse to average over nothing."""
     example = '{"mine": exact_ranks(model, split)}'
     named: dict[str, Any] = as_named("recommenders", recommenders, example)
-    for name, given in named.items():
-        called = f"recommenders[{name!r}]"
+    called_as = {f"recommenders[{name!r}]": given for name, given in named.items()}
+    for name, (called, given) in zip(named, called_as.items(), strict=True):
         same_index(**{called: given, "n_items": n_items})
         if not isinstance(given, Ranks | TiedRanks):
             named[name] = as_integers(called, given).ravel()
         if not len(named[name]):
             raise ValueError(f"{called} has no instances; there is nothing to average")
         check_instances(called, named[name], n_items)
+    if np.ndim(n_items):  # type: ignore[arg-type]
+        check_same_names(called_as)  # they share these numbers
     return named
 
 

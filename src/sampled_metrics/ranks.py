@@ -19,6 +19,8 @@ from sampled_metrics._checks import (
     FloatArray,
     IntArray,
     as_integers,
+    index_of,
+    labeled_by,
     labels_of,
     no_index,
     no_labels,
@@ -75,7 +77,8 @@ class Ranks:
     ------
     ValueError
         If the arrays do not fit each other, or a rank is not a whole number of at least 1, occurs
-        twice in an instance, or is above `n_items`; if two instances have the same name.
+        twice in an instance, or is above `n_items`; if two instances have the same name; if a
+        Series has other labels than 0, 1, ... and than `users`.
 
     Examples
     --------
@@ -106,7 +109,13 @@ class Ranks:
         n_items: ArrayLike | None = None,
         users: ArrayLike | None = None,
     ) -> None:
+        same_index(values=values, gains=gains)
+        each = {"n_relevant": n_relevant, "n_predicted": n_predicted, "n_items": n_items}
+        same_index(**each, users=users)
         counts = flat_integers("n_relevant", n_relevant, 0)
+        names = None if users is None else as_users("users", users, counts.shape, "n_relevant")
+        if index_of(users) is None:
+            labeled_by(names, **each)
         made = {
             "values": flat_integers("values", values, 1),
             "offsets": flat_integers("offsets", offsets, 0),
@@ -119,9 +128,7 @@ class Ranks:
             "n_items": None
             if n_items is None
             else one_or_one_each("n_items", n_items, counts.shape, low=1),
-            "users": None
-            if users is None
-            else as_users("users", users, counts.shape, "n_relevant"),
+            "users": names,
         }
         for name, value in made.items():
             object.__setattr__(self, name, None if value is None else read_only(value))
@@ -221,9 +228,12 @@ class Ranks:
         array([4., 1.])
         """
         same_index(ranks=ranks, gains=gains, n_items=n_items, users=users)
-        if users is None:
-            users = labels_of(ranks)
         given, counts = flat_ranks(ranks)
+        own = labels_of(ranks) if users is None else users
+        names = None if own is None else as_users("users", own, counts.shape, "ranks")
+        if index_of(users) is None:
+            labeled_by(names, ranks=ranks, gains=gains, n_items=n_items)
+            users = names
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
         values = given[order]

@@ -17,6 +17,7 @@ from sampled_metrics._checks import (
     as_generator,
     as_integers,
     index_of,
+    labeled_by,
     no_labels,
     one_or_one_each,
     read_only,
@@ -60,8 +61,8 @@ class TiedRanks:
     ------
     ValueError
         If `best` is not flat, the others do not fit it, or the worst rank is above `n_items`; if
-        two entries of a user share some of their ranks, but not all; or if `best` is a Series whose
-        index would be lost, as it is not 0, 1, ... and there are no `users`.
+        two entries of a user share some of their ranks, but not all; or if a Series has other
+        labels than 0, 1, ... and than `users`, or than the others if `users` is a Series, too.
 
     Examples
     --------
@@ -87,15 +88,16 @@ class TiedRanks:
         users: ArrayLike | None = None,
         gains: ArrayLike | None = None,
     ) -> None:
-        same_index(best=best, n_tied=n_tied, n_items=n_items, users=users, gains=gains)
-        if users is None:
-            no_labels("best", best, "pass users=best.index, or best.to_numpy() to number them")
+        each = {"best": best, "n_tied": n_tied, "n_items": n_items, "gains": gains}
+        same_index(**each, users=users)
         ranks = as_integers("best", best)
         if ranks.ndim != 1:
             raise ValueError(f"best has shape {ranks.shape}; best must be a flat list of ranks")
         tied = _each("n_tied", n_tied, ranks, low=0)
         n = _each("n_items", n_items, ranks, low=1)
         owners = None if users is None else as_users("users", users, ranks.shape, "best")
+        if index_of(users) is None:
+            labeled_by(owners, **each)
         degrees = None if gains is None else _as_degrees(gains, ranks)
         if (bad := ranks + tied > n).any():
             refuse("best", ranks, bad, f"at most n_items - n_tied, {(n - tied)[bad][0]}")
