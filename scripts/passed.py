@@ -17,27 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NOTES = Path("tests", "passed.json")
 DATA = ("book/data/dialects.csv", "book/data/five_users.json", "book/data/probes.json")
-PACKAGE = "src/sampled_metrics"
-INTO_RANKS = """
-    _candidates _checks _columns _counting _flat _ids _items _models _pairs
-    data frames lists ranks scoring ties
-""".split()
-IN_AN_ENGINE = "_engines _values tables rank_tables metric metrics ranks ties".split()
-DEPENDS_ON = {
+DEPENDS_ON = {  # and on what these files import from the package
     "check-dialects": ("scripts/dialects/*.py", *DATA),
-    "test-engines": (
-        "tests/engines/*.*",
-        "tests/counted_slowly.py",
-        *(f"{PACKAGE}/{name}.py" for name in IN_AN_ENGINE),
-    ),
-    "test-doors": (
-        "tests/doors/*.*",
-        *(f"{PACKAGE}/{name}.py" for name in INTO_RANKS),
-    ),
-    "test-peers": (
-        "tests/peers/*.*",
-        *(f"{PACKAGE}/{name}.py" for name in ("_checks", "ranks", "lists", "metric", "metrics")),
-    ),
+    "test-engines": ("tests/engines/*.*", "tests/counted_slowly.py"),
+    "test-doors": ("tests/doors/*.*",),
+    "test-peers": ("tests/peers/*.*",),
 }
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -55,13 +39,46 @@ def that_counts(path):
     return ast.unparse(module)
 
 
+def imports(path):
+    """Yield what a file imports, wherever in it, as dotted names: `numpy`, `package.module.X`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules_behind(paths, source):
+    """Return the modules in the folder `source` that these files import, and all behind them.
+
+    A public name stands for the module from which `__init__.py` imports it: what else that file
+    imports is loaded, too, but changes no result.
+    """
+    package = source / "sampled_metrics"
+    public = {
+        f"{package.name}.{name.rpartition('.')[2]}": name
+        for name in imports(package / "__init__.py")
+    }
+    found, left = set(), list(paths)
+    while left:
+        for name in imports(left.pop()):
+            imported = source / public.get(name, name).replace(".", "/")
+            for last in (imported, imported.parent):  # a module, or what is in one
+                module = last.with_suffix(".py")
+                if module.is_file() and module not in found:
+                    found.add(module)
+                    left.append(module)
+    return found
+
+
 def fingerprint(check, root=ROOT):
     """Hash what a check depends on, whatever the line ends of its files."""
+    paths = {path for pattern in DEPENDS_ON[check] for path in root.glob(pattern)}
+    paths |= modules_behind((path for path in paths if path.suffix == ".py"), root / "src")
     digest = hashlib.sha256()
-    for pattern in DEPENDS_ON[check]:
-        for path in sorted(root.glob(pattern)):
-            text = that_counts(path)
-            digest.update(f"{path.relative_to(root).as_posix()} {len(text)}\n{text}".encode())
+    for name in sorted(path.relative_to(root).as_posix() for path in paths):
+        text = that_counts(root / name)
+        digest.update(f"{name} {len(text)}\n{text}".encode())
     return digest.hexdigest()
 
 

@@ -84,10 +84,20 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
         "src/sampled_metrics",
     ):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    changes = {
-        "test-peers": ["src/sampled_metrics/metrics.py", "tests/peers/requirements.txt"],
-        "test-engines": ["src/sampled_metrics/tables.py", "tests/engines/requirements.txt"],
-        "test-doors": ["src/sampled_metrics/_counting.py", "tests/doors/conftest.py"],
+    package = "src/sampled_metrics"
+    changes = {  # of the package: what a test imports, and what is behind it
+        "test-peers": [
+            *(f"{package}/metrics.py", f"{package}/trec.py", f"{package}/_pairs.py"),
+            "tests/peers/requirements.txt",
+        ],
+        "test-engines": [
+            *(f"{package}/tables.py", f"{package}/_engine_ranks.py"),
+            "tests/engines/requirements.txt",
+        ],
+        "test-doors": [
+            *(f"{package}/_counting.py", f"{package}/_files.py"),
+            "tests/doors/conftest.py",
+        ],
         "check-dialects": ["scripts/dialects/adapters.py", "book/data/dialects.csv"],
     }
     (tmp_path / "tests/passed.json").write_text("{}")
@@ -103,3 +113,7 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
         assert "skipped" in said
         path.write_text(f"{text}NEW = 1\n", "utf-8")
     assert not passed()[0]
+    assert passed("--note")[0]
+    with (tmp_path / package / "bounds.py").open("a", encoding="utf-8") as unneeded:
+        unneeded.write("NEW = 1\n")
+    assert passed()[0]
