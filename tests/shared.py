@@ -132,6 +132,9 @@ METRICS = [
 MONOTONE = [m for m in METRICS if "hits" not in str(m)]
 # What is a sum over the relevant items, divided by a number that does not depend on their ranks.
 SUMS = MONOTONE
+# For tests with hundreds of items: what papers report, and the same with more cutoffs.
+USUAL = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
+MORE_CUTOFFS = [Recall(k=1), Recall(k=50), *USUAL]
 
 ESTIMATORS = [
     Uncorrected(),

@@ -29,9 +29,7 @@ from sampled_metrics import (
     expected_evaluation,
     power_analysis,
 )
-from shared import by_definition, each_sample, every_sample, tied_places
-
-METRICS = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
+from shared import USUAL, by_definition, each_sample, every_sample, tied_places
 
 
 def some_ranks(rng, n_users, mean, n_items, ties=0):
@@ -144,7 +142,7 @@ def test_every_sample_of_several_relevant_items(replacement, estimator, fit):
 
 
 @pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("metric", USUAL, ids=str)
 @pytest.mark.parametrize("estimator", [Uncorrected(), BiasVariance(0.01)], ids=str)
 def test_mean_and_variance_of_many_evaluations(pilot, metric, replacement, estimator):
     """1,000 evaluations of the same users: ties and samples are all that moves them.
@@ -228,8 +226,8 @@ def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement, 
     estimators = {"plain": Uncorrected(), "rank": RankEstimate(), "bv": BiasVariance(0.1)}
     a, b = (ranks[:100] for ranks in pilot)
     both, draw = {"a": a, "b": b}, Draw(30, replacement=replacement)
-    power = power_analysis(both, METRICS, [draw], estimators, fit=fit)
-    want = expected_evaluation(both, METRICS, draw, estimators, fit=fit)
+    power = power_analysis(both, USUAL, [draw], estimators, fit=fit)
+    want = expected_evaluation(both, USUAL, draw, estimators, fit=fit)
     want = want.pivot(index=["metric", "estimator"], columns="recommender", values="value")
     got = power.set_index(["metric", "estimator"])["difference"]
     np.testing.assert_allclose(got, (want["a"] - want["b"]).loc[got.index], atol=1e-12)
@@ -380,7 +378,7 @@ ranks = st.integers(1, 30)
 
 @given(
     pairs=st.lists(st.tuples(ranks, ranks), min_size=2, max_size=12),
-    metric=st.sampled_from(METRICS),
+    metric=st.sampled_from(USUAL),
     n_samples=st.sampled_from([None, 1, 5, 29]),
     replacement=st.booleans(),
 )
@@ -399,7 +397,7 @@ def test_the_two_ways_round(pairs, metric, n_samples, replacement):
 
 @given(
     pairs=st.lists(st.tuples(ranks, ranks), min_size=2, max_size=12),
-    metric=st.sampled_from(METRICS),
+    metric=st.sampled_from(USUAL),
     n_samples=st.integers(1, 29),
     replacement=st.booleans(),
 )
@@ -502,7 +500,7 @@ def test_a_power_analysis_is_a_table_of_comparisons(pilot):
     recommenders = {"a": a, "b": b, "c": TiedRanks(a.best, 0, a.n_items)}
     estimators = {"plain": Uncorrected(), "bv": BiasVariance(0.1)}
     draws = [Draw(5, replacement=False), None]
-    table = power_analysis(recommenders, METRICS[:2], draws, estimators, n_users=[100, 400])
+    table = power_analysis(recommenders, USUAL[:2], draws, estimators, n_users=[100, 400])
     assert table.columns.tolist() == [
         *("first", "second", "metric", "estimator", "n_samples"),
         *("n_users", "exact_difference", "difference"),
@@ -514,7 +512,7 @@ def test_a_power_analysis_is_a_table_of_comparisons(pilot):
     assert table["n_samples"].isna().equals(table["estimator"] == "exact")
     row: Any
     for row in table.itertuples(index=False):
-        metric = {str(metric): metric for metric in METRICS}[row.metric]
+        metric = {str(metric): metric for metric in USUAL}[row.metric]
         how: dict[str, Any] = {}
         if row.estimator != "exact":
             how = {"draw": draws[0], "estimator": estimators[row.estimator]}

@@ -22,10 +22,10 @@ from sampled_metrics import (
     Recall,
 )
 from sampled_metrics.priors import estimate_rank_distribution
+from shared import MORE_CUTOFFS
 
 N, M = 3706, 100
 DRAW = Draw(M, n_items=N)
-METRICS = [Recall(k=1), Recall(k=10), Recall(k=50), NDCG(k=10), AveragePrecision(), AUC()]
 
 
 def shares_of(sampled, m):
@@ -42,7 +42,7 @@ def test_a_prior_that_explains_the_shares_is_believed(data):
     draw = Draw(data.draw(st.integers(1, 6)), n_items=n)
     prior = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=n, max_size=n)))
     prior /= prior.sum()
-    metric = data.draw(st.sampled_from(METRICS))
+    metric = data.draw(st.sampled_from(MORE_CUTOFFS))
     gamma = data.draw(st.floats(0.01, 1))
     every = np.arange(1, n + 1)
     f, want = prior @ draw.pmf(every), prior @ metric(every, n)
@@ -59,7 +59,7 @@ def test_the_mean_given_the_sampled_rank_is_one_more_step():
     every = np.arange(1, n + 1)
     p = draw.pmf(every)
     step = pi * (p @ (shares_of(sampled, 10) / (pi @ p)))
-    for metric in METRICS:
+    for metric in MORE_CUTOFFS:
         got = BiasVariance(gamma=1, prior=pi).fit(metric, draw)(sampled).mean()
         assert got == pytest.approx(step @ metric(every, n), abs=1e-12)
 
@@ -88,7 +88,7 @@ def test_multinomial_minimizes_the_expected_loss(metric, replacement):
     np.testing.assert_allclose(got, want, atol=1e-6)
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("metric", MORE_CUTOFFS, ids=str)
 @pytest.mark.parametrize("replacement", [True, False])
 def test_multinomial_under_a_uniform_prior_is_bias_variance(metric, replacement):
     n, users = 3541, 10_000
@@ -108,7 +108,7 @@ def test_multinomial_is_the_formula_of_its_authors():
     a = draw.pmf(np.arange(1, n + 1))
     matrix = a.T * prior @ a - a.T @ a / users + np.diag(a.sum(axis=0)) / users
     w = np.linalg.solve(matrix, a.T * prior)
-    for metric in METRICS:
+    for metric in MORE_CUTOFFS:
         want = w @ metric(np.arange(1, n + 1), n)
         got = Multinomial(users, prior).fit(metric, draw).values
         np.testing.assert_allclose(got, want, atol=1e-9)

@@ -30,11 +30,10 @@ from sampled_metrics import (
     expected_evaluation,
     sampled_evaluation,
 )
-from shared import DATA, ESTIMATORS, TOY, by_definition, tied_places
+from shared import DATA, ESTIMATORS, TOY, USUAL, by_definition, tied_places
 
 N = 400
 SIZES = np.repeat([300, 401], [100, 200])  # the mean is 367 1/3, so rounding is tested too
-METRICS = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
 PLAIN = {"uncorrected": Uncorrected(), "rank_estimate": RankEstimate()}
 KEY = ["recommender", "metric", "estimator"]
 
@@ -60,10 +59,10 @@ def value_of(table):
 
 
 def test_exact_evaluation_is_the_mean_over_instances(recommenders):
-    table = exact_evaluation(recommenders, METRICS)
+    table = exact_evaluation(recommenders, USUAL)
     assert table.columns.tolist() == ["recommender", "metric", "value"]
     values = table.set_index(["recommender", "metric"]).value
-    for metric in METRICS:
+    for metric in USUAL:
         want = metric(recommenders["good"].best, N).mean()
         assert values["good", str(metric)] == pytest.approx(want)
         tied = recommenders["tied"]
@@ -96,14 +95,14 @@ def test_every_way_to_give_ranks_is_the_same():
     }
     draw, estimators = Draw(9, n_items=n), {"bv": BiasVariance(0.1)}
     for table in (
-        exact_evaluation(given, METRICS, n_items=n),
-        expected_evaluation(given, METRICS, draw, estimators),
-        sampled_evaluation({"list": rows}, METRICS, draw, estimators, repeats=3, rng=0),
+        exact_evaluation(given, USUAL, n_items=n),
+        expected_evaluation(given, USUAL, draw, estimators),
+        sampled_evaluation({"list": rows}, USUAL, draw, estimators, repeats=3, rng=0),
     ):
         for _, values in table.groupby([c for c in ("metric", "run") if c in table]).value:
             np.testing.assert_allclose(values, values.iloc[0], rtol=1e-12)
     runs = [
-        sampled_evaluation({"it": r}, METRICS, draw, estimators, repeats=3, rng=0).value
+        sampled_evaluation({"it": r}, USUAL, draw, estimators, repeats=3, rng=0).value
         for r in given.values()
     ]
     for values in runs[1:]:
@@ -150,11 +149,11 @@ def test_expected_evaluation_is_the_mean_over_instances_and_ties(
 ):
     draw = Draw(n_samples, replacement=replacement)
     some = {name: ranks[::10] for name, ranks in recommenders.items()}
-    table = expected_evaluation(some, METRICS, draw, PLAIN, fit=fit)
+    table = expected_evaluation(some, USUAL, draw, PLAIN, fit=fit)
     assert table.columns.tolist() == [*KEY, "value"]
     assert len(table) == 16
     for name, label, estimator, value in table.itertuples(index=False):
-        metric = next(m for m in METRICS if str(m) == label)
+        metric = next(m for m in USUAL if str(m) == label)
         how = metric, PLAIN[estimator], draw, fit
         assert value == pytest.approx(mean_over_instances_and_ties(some[name], *how), abs=1e-10)
 
@@ -206,7 +205,7 @@ CORRECTIONS = [
 
 
 @pytest.mark.parametrize("estimator", CORRECTIONS, ids=str)
-@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("metric", USUAL, ids=str)
 def test_a_sample_of_all_items_is_corrected_by_nothing(metric, estimator):
     """101 items of which 100 are drawn without replacement: the sampled rank is the exact one."""
     ranks = {"it": 1 + np.random.default_rng(0).geometric(0.1, 500).clip(max=100)}
@@ -251,11 +250,11 @@ def test_ties_of_thousands_and_samples_of_hundreds(m, replacement):
     best = rng.integers(1, n, size=200)
     tied = TiedRanks(best, rng.integers(0, n - best, endpoint=True), n)
     draw, estimators = Draw(m, replacement=replacement), {"u": Uncorrected(), "b": BiasVariance(1)}
-    got = expected_evaluation({"it": tied}, METRICS, draw, estimators).set_index(KEY[1:]).value
+    got = expected_evaluation({"it": tied}, USUAL, draw, estimators).set_index(KEY[1:]).value
     # A tie's mean is a difference of sums over the ranks up to its ends.
     known = Draw(m, n_items=n, replacement=replacement)
     p = known.pmf(np.arange(1, n + 1))
-    for metric in METRICS:
+    for metric in USUAL:
         for name, estimator in estimators.items():
             upto = np.append(0, np.cumsum(p @ estimator.fit(metric, known).values))
             sums = upto[tied.best + tied.n_tied] - upto[tied.best - 1]
@@ -270,7 +269,7 @@ def test_ties_of_thousands_and_samples_of_hundreds(m, replacement):
 @given(
     data=st.data(),
     sizes=st.lists(st.integers(6, 40), min_size=1, max_size=5),
-    metric=st.sampled_from(METRICS),
+    metric=st.sampled_from(USUAL),
     estimator=st.sampled_from([Uncorrected(), BiasVariance(0.1), RankEstimate()]),
     replacement=st.booleans(),
 )
@@ -332,7 +331,7 @@ def test_estimates_of_tied_sampled_ranks():
 @pytest.mark.parametrize("fit", ["each", "paper"])
 def test_runs_scatter_about_their_expectation(recommenders, replacement, fit):
     """Means of 200 runs within 5 standard errors: a chance of 1e-5 over these 24 means."""
-    arguments = recommenders, METRICS, Draw(50, replacement=replacement)
+    arguments = recommenders, USUAL, Draw(50, replacement=replacement)
     estimators = {**PLAIN, "bv": BiasVariance(0.1)}
     want = expected_evaluation(*arguments, estimators, fit=fit).set_index(KEY).value
     table = sampled_evaluation(*arguments, estimators, fit=fit, repeats=200, rng=1)
@@ -348,7 +347,7 @@ def test_runs_of_several_relevant_items_scatter_about_their_expectation():
     users = {"it": Ranks.from_lists(rows, n_items=sizes)}
     arguments = (
         users,
-        METRICS,
+        USUAL,
         Draw(20, replacement=False),
         {"u": Uncorrected(), "b": BiasVariance(1)},
     )
@@ -388,7 +387,7 @@ def test_table_3():
             )
             for name in "YZ"
         },
-        METRICS,
+        USUAL,
         Draw(100, replacement=False),
         {
             "uncorrected": Uncorrected(),
@@ -424,7 +423,7 @@ def test_by_default_there_are_a_hundred_runs_and_a_progress_bar(capsys, monkeypa
 def test_the_same_seed_gives_the_same_table(recommenders, rng):
     several = {"several": Ranks.from_lists([[1, 5], [9]], n_items=[30, 40])}
     first, second = (
-        sampled_evaluation(recommenders | several, METRICS, Draw(20), PLAIN, repeats=3, rng=rng)
+        sampled_evaluation(recommenders | several, USUAL, Draw(20), PLAIN, repeats=3, rng=rng)
         for _ in range(2)
     )
     pd.testing.assert_frame_equal(first, second)
@@ -548,11 +547,11 @@ def test_a_prior_is_for_one_number_of_items():
 
 
 def test_metrics_may_be_any_iterable(recommenders):
-    table = exact_evaluation(recommenders, iter(METRICS))
+    table = exact_evaluation(recommenders, iter(USUAL))
     assert table.recommender.value_counts().to_dict() == {"good": 4, "tied": 4}
     for evaluate in (expected_evaluation, sampled_evaluation):
-        table = evaluate(recommenders, iter(METRICS), Draw(5), PLAIN)
-        assert set(table.metric) == set(map(str, METRICS))
+        table = evaluate(recommenders, iter(USUAL), Draw(5), PLAIN)
+        assert set(table.metric) == set(map(str, USUAL))
 
 
 def test_metrics_and_estimators_that_can_change():

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import chisquare
 
-from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Ranks, Recall, TiedRanks
+from sampled_metrics import AUC, Draw, Ranks, TiedRanks
 from sampled_metrics.priors import estimate_rank_distribution, sample_adaptively
+from shared import MORE_CUTOFFS
 
 N, M = 3706, 100
 DRAW = Draw(M, n_items=N)
-METRICS = [Recall(k=1), Recall(k=10), Recall(k=50), NDCG(k=10), AveragePrecision(), AUC()]
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,7 @@ def test_groups_of_ranks_represent_all_ranks(ranks, m, replacement, tolerance):
         pi = pi * factor if factor.max() > 1 + tolerance else pi
     got = estimate_rank_distribution(sampled, draw, tolerance=tolerance)
     assert np.abs(got - pi).sum() / 2 < 0.03
-    for metric in METRICS:
+    for metric in MORE_CUTOFFS:
         assert got @ metric(every, N) == pytest.approx(pi @ metric(every, N), abs=3e-4)
 
 
