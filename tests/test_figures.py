@@ -15,6 +15,7 @@ from matplotlib.text import Annotation
 from sampled_metrics.book import (
     COLORS,
     METRIC_COLORS,
+    histogram,
     intervals,
     label_lines,
     slope_chart,
@@ -45,6 +46,19 @@ def cells(shown):
     """The texts of a table's rows, header included."""
     rows = re.findall(r"<tr>(.*?)</tr>", shown.data, re.S)
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in rows]
+
+
+def test_a_histogram_counts_and_marks_what_values_are_compared_with():
+    _, ax = plt.subplots()
+    histogram(ax, [1, 1, 3, 9], [0, 2, 4], line=1.5, color="red", alpha=0.5)
+    (bars,) = ax.patches
+    assert bars.get_data().values.tolist() == [2, 1]  # type: ignore[attr-defined]
+    assert to_hex(bars.get_facecolor()) == to_hex("red")
+    assert [line.get_xdata() for line in ax.lines] == [[1.5, 1.5]]
+    _, ax = plt.subplots()
+    histogram(ax, [1, 1, 3], [0, 2, 4], density=True)
+    assert ax.patches[0].get_data().values.tolist() == [1 / 3, 1 / 6]  # type: ignore[attr-defined]
+    assert not ax.lines
 
 
 def test_outside_a_notebook_numpy_and_pandas_are_left_alone():

@@ -4,7 +4,7 @@ It needs matplotlib: ``pip install "sampled-metrics[book]"``.
 """
 
 from sampled_metrics.book.exercises import Answer
-from sampled_metrics.book.figures import intervals, label_lines, slope_chart
+from sampled_metrics.book.figures import histogram, intervals, label_lines, slope_chart
 from sampled_metrics.book.style import COLORS, FIELD_STYLES, METRIC_COLORS, use_style
 from sampled_metrics.book.tables import table
 
@@ -13,6 +13,7 @@ __all__ = [
     "FIELD_STYLES",
     "METRIC_COLORS",
     "Answer",
+    "histogram",
     "intervals",
     "label_lines",
     "slope_chart",

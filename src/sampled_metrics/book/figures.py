@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,8 +14,9 @@ from sampled_metrics.book.style import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
-__all__ = ["intervals", "label_lines", "slope_chart"]
+__all__ = ["histogram", "intervals", "label_lines", "slope_chart"]
 
 OTHER = "0.6"  # a recommender that the figure is not about
 
@@ -143,6 +144,48 @@ def intervals(
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     return ax
+
+
+def histogram(
+    ax: Axes,
+    values: ArrayLike,
+    edges: ArrayLike,
+    *,
+    line: float | None = None,
+    density: bool = False,
+    color: str = "#56B4E9",
+    **options: Any,
+) -> None:
+    """Draw how many values lie between edges, and a line at what they are compared with.
+
+    Parameters
+    ----------
+    ax : Axes
+        The axes to draw on.
+    values : array_like
+        The values that are counted.
+    edges : array_like
+        The edges between which they are counted, ascending.
+    line : float, optional
+        Where a vertical line is drawn, such as their expectation.
+    density : bool, default False
+        Whether areas are shares of the values.
+    color : str, default "#56B4E9"
+        The color of the bars.
+    **options
+        For `Axes.stairs`.
+
+    Examples
+    --------
+    >>> _, ax = plt.subplots()
+    >>> histogram(ax, [1, 1, 3], [0, 2, 4], line=2)
+    >>> ax.patches[0].get_data().values
+    array([2, 1])
+    """
+    counts, edges = np.histogram(values, edges, density=density)
+    ax.stairs(counts, edges, fill=True, color=color, **options)
+    if line is not None:
+        ax.axvline(line, color="black", lw=1)
 
 
 def label_lines(ax: Axes, *, gap: float = 1.15) -> None:
