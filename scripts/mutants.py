@@ -1,7 +1,7 @@
 """Which small errors in the package would no test find?
 
     make mutants                                    # 20 mutants of every module (not on Windows)
-    python scripts/mutants.py sampling bounds -n 40 # of these modules, 40 each
+    python scripts/mutants.py sampling book/style -n 40 # of these modules, 40 each
 
 A mutant is a copy of the package with one small change: another comparison, operator, constant or
 logical word. The unit tests run once under coverage; then each mutant meets the tests and doctests
@@ -36,7 +36,11 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "sampled_metrics"
-MODULES = sorted(p.stem for p in PACKAGE.glob("*.py") if not p.stem.startswith("__"))
+MODULES = sorted(  # as in "sampling" and "book/style"
+    path.relative_to(PACKAGE).with_suffix("").as_posix()
+    for path in PACKAGE.rglob("*.py")
+    if not path.stem.startswith("__")
+)
 KNOWN = Path(__file__).with_name("equivalent_mutants.txt")
 GOAL = 0.95
 SECONDS = 300  # for one mutant, at the most: an endless loop ends, too
@@ -141,12 +145,12 @@ def tests_that_reach() -> tuple[Reached, Seconds]:
         found = coverage.CoverageData(str(data))
         found.read()
         reached = {
-            Path(path).stem: {
+            Path(path).relative_to(PACKAGE).with_suffix("").as_posix(): {
                 line: sorted({context.partition("|")[0] for context in contexts if context})
                 for line, contexts in found.contexts_by_lineno(path).items()
             }
             for path in found.measured_files()
-            if Path(path).parent == PACKAGE
+            if Path(path).is_relative_to(PACKAGE)
         }
         return reached, seconds
 
@@ -175,7 +179,7 @@ def chosen_tests(module: str, line: int, lines: Lines, seconds: Seconds) -> list
     """
     before = (at for at in range(line, max(line - 12, 0), -1) if at in lines)
     tests = lines.get(next(before, 0)) or sorted({test for some in lines.values() for test in some})
-    own = (f"test_{module}.py", f"/{module}.py")
+    own = (f"test_{Path(module).name}.py", f"/{module}.py")
     tests = sorted(tests, key=lambda test: (not any(x in test for x in own), seconds[test]))
     spent = accumulate(seconds[test] for test in tests)
     return [test for test, until in zip(tests, spent, strict=True) if until < BUDGET] or tests[:1]
@@ -199,7 +203,7 @@ def survives(task: tuple[str, str, list[str]]) -> bool:
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         examples = [test for test in tests if test.startswith("src/")]
-        own = [test for test in tests if test.startswith(f"tests/test_{module}.py")]
+        own = [test for test in tests if test.startswith(f"tests/test_{Path(module).name}.py")]
         others = [test for test in tests if test not in {*examples, *own}]
         try:
             importlib.import_module("sampled_metrics.cli")
@@ -223,7 +227,7 @@ def pass_examples(tests: list[str]) -> bool:
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     for test in tests:
         path, _, name = test.partition("::")
-        module = importlib.import_module(f"sampled_metrics.{Path(path).stem}")
+        module = importlib.import_module(".".join(Path(path).with_suffix("").parts[1:]))
         for found in doctest.DocTestFinder().find(module):
             if found.name == name and runner.run(found).failed:
                 return False
@@ -236,7 +240,7 @@ def _too_long(*_: object) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("modules", nargs="*", help="without the folder and .py; all by default")
+    parser.add_argument("modules", nargs="*", help="such as book/style; all by default")
     parser.add_argument("-n", type=int, default=20, help="mutants of each module")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1, help="at the same time")
     options = parser.parse_args()
