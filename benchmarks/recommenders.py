@@ -26,6 +26,9 @@ have 486:
 
 Y's fit is no faster than the dense one: 87 % of the pairs of items have a common user, so that
 sparse matrices spare nothing. On data with many items, such as 54,542, they spare nearly all.
+
+Last, X with 64 factors on Amazon Video Games, beside the project's goal for it: fitted and ranked
+in less than 20 s on two cores. The data must be where the tests look for them.
 """
 
 import argparse
@@ -36,11 +39,13 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from corrections import shortest
 from scipy import sparse
 
+from sampled_metrics.amazon import load_amazon
 from sampled_metrics.data import Split
 from sampled_metrics.recommenders import INITIAL_SCALE, ItemKNN, MatrixFactorization
 from sampled_metrics.scoring import exact_ranks
@@ -52,6 +57,7 @@ except ImportError:
     AlternatingLeastSquares = None
 
 X = MatrixFactorization(progress=False)
+GAMES = Path(__file__).resolve().parents[2] / "shared" / "data" / "amazon-games"
 KNN = {"Y": ItemKNN(exponent=3), "Z": ItemKNN(column_neighbors=10)}
 
 
@@ -180,6 +186,24 @@ def beside_dense(train, repeats):
             )
 
 
+def beside_the_goal(n_factors):
+    """Fit X to Amazon Video Games and rank the held-out items, once; nothing is downloaded."""
+    what = f"X, d = {n_factors}, Amazon Video Games"
+    if not (GAMES / "Video.txt.gz").is_file():
+        print(f"\n{what}: not measured, as there is no Video.txt.gz in {GAMES}")
+        return
+    split = load_amazon("games", folder=GAMES)
+    start = time.perf_counter()
+    model = replace(X, n_factors=n_factors).fit(split.train)
+    fitted = time.perf_counter()
+    exact_ranks(model, split, progress=False)
+    end = time.perf_counter()
+    print(
+        f"\n{what}: fit {fitted - start:.1f} s, rank {end - fitted:.1f} s, "
+        f"together {end - start:.1f} s on {os.cpu_count()} cores; goal < 20 s on two"
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--smoke", action="store_true", help="a tiny size")
@@ -189,6 +213,8 @@ def main():
     fit_and_rank(split)
     beside_implicit(split.train, repeats=1 if smoke else 5)
     beside_dense(split.train, repeats=1 if smoke else 5)
+    if not smoke:
+        beside_the_goal(n_factors=64)
 
 
 if __name__ == "__main__":
