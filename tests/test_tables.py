@@ -364,10 +364,27 @@ def test_error_of_the_engine_is_there_for_those_who_run_it(three):
         ({"scores": 3}, "scores is 3; scores must be the path of"),
         ({"scores": "no such.parquet"}, "'no such.parquet', which DuckDB cannot read: IO Error"),
         ({"user": "who"}, "scores has no column 'who'"),
-        ({"item": 3}, "item is 3; item must be a column's name"),
-        ({"score": "item"}, r"scores\['item'\] is of type String"),
-        ({"relevance": "item"}, r"scores\['item'\] is of type String"),
-        ({"relevance": "label"}, "scores has no column 'label'"),
+        ({"scores": None}, "scores is None; scores must be the path of"),
+        ({"scores": [[1, 2]]}, r"scores is \[\[1, 2\]\]; scores must be the path of"),
+        ({"exclude": "leader"}, "exclude is 'leader'; exclude must be the path of"),
+        ({"exclude": "a\0.csv"}, "exclude is .*; exclude must be the path of a file"),
+        ({"scores": pd.DataFrame()}, "scores has no columns; scores must be the path of"),
+        ({"relevant": pd.DataFrame([[1, 2]], columns=[*"aa"])}, "relevant is a DataFrame that can"),
+        ({"relevant": pd.DataFrame({"a": [object()]})}, "relevant is a DataFrame that cannot be r"),
+        ({"scores": pl.scan_csv("no such.csv")}, "scores is a LazyFrame that cannot be read: No s"),
+        ({"item": 3}, "item is 3; item must be the name of a column"),
+        ({"score": "item"}, "item and score are both 'item'; they are two columns"),
+        ({"relevance": "item"}, "item and relevance are both 'item'; they are two columns"),
+        ({"score": "name"}, r"scores\['name'\] is of type String"),
+        ({"relevance": "name"}, r"scores\['name'\] is of type String"),
+        (
+            {"relevance": "label"},
+            "scores has no column 'label', only .*; say which column it is, as",
+        ),
+        (
+            {"relevant": pd.DataFrame({"user": [1], "item": ["a"]}), "relevance": 3},
+            "relevance is 3",
+        ),
         ({"unique": 1}, "unique is 1; unique must be True or False"),
         ({"relevant": pd.DataFrame({"user": ["1"], "item": ["a"]})}, "user is of type String in"),
         ({"exclude": pd.DataFrame({"user": [1], "item": [1]})}, "item is of type Int64 in exclude"),
@@ -376,7 +393,22 @@ def test_error_of_the_engine_is_there_for_those_who_run_it(three):
 )
 def test_arguments(three, options, match):
     with pytest.raises(ValueError, match=match):
-        rank_table_from_scores(**{"scores": three, **options})
+        rank_table_from_scores(**{"scores": three.assign(name="n"), **options})
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [1, 2], {"user": [1]}, "no such.parquet"], ids=repr)
+def test_what_is_no_table(three, wrong):
+    pairs = three[["user", "item"]]
+    calls: dict[str, Any] = {
+        "scores": lambda: rank_table_from_scores(wrong, pairs),
+        "recommendations": lambda: rank_table_from_recommendations(wrong, pairs),
+        "relevant": lambda: rank_table_from_recommendations(three.assign(rank=[1, 2, 3]), wrong),
+        "ranks": lambda: collect_ranks(wrong),
+        "ranks ": lambda: values_per_user(wrong, [Recall(1)]),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ValueError, match=f"^{name.strip()} is .*(must be|DuckDB cannot read)"):
+            call()
 
 
 def test_other_engines_open_their_own_files(three):
@@ -607,7 +639,7 @@ def test_ranks_that_no_ranking_has(engine, change, match):
     table = engine(ranks_with(**change))
     with pytest.raises(ValueError, match=match):
         values_per_user(table, [Recall(3)], ties="optimistic")
-    with pytest.raises(ValueError, match="table"):
+    with pytest.raises(ValueError, match=r"^ranks"):
         collect_ranks(table)
 
 
@@ -685,7 +717,7 @@ def test_recommenders_are_not_pooled(engine, run, tmp_path):
 def test_no_ranks(engine):
     ranks = pd.DataFrame({"user": [1], "item": [1], "rank": [1], "n_tied": [0], "n_items": [5]})
     none = engine(ranks[:0])
-    with pytest.raises(ValueError, match="table has no rows"):
+    with pytest.raises(ValueError, match="ranks has no rows; give one row"):
         collect_ranks(none)
     assert len(sorted_frame(values_per_user(none, [ReciprocalRank()]))) == 0
 

@@ -123,6 +123,21 @@ def column_names(**columns: str) -> dict[str, str]:
     return columns
 
 
+def distinct_columns(columns: Mapping[str, str]) -> None:
+    """Refuse a column of one table that two keywords name."""
+    by_column = {column: keyword for keyword, column in columns.items()}
+    for keyword, column in columns.items():
+        if (other := by_column[column]) != keyword:
+            raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+
+
+def refuse_unreadable(name: str, given: object, error: Exception) -> NoReturn:
+    """Raise the error for a table from which its own library gets no columns."""
+    why = " ".join(str(error).split())
+    what = f"{name} is a {type(given).__name__} that cannot be read"
+    raise ValueError(f"{what}: {why}") from error
+
+
 def open_table(
     name: str,
     given: object,
@@ -136,10 +151,7 @@ def open_table(
     import narwhals as nw
 
     asked = {**required, **(optional or {})}
-    by_column = {column: keyword for keyword, column in asked.items()}
-    for keyword, column in asked.items():
-        if (other := by_column[column]) != keyword:
-            raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+    distinct_columns(asked)
     if not is_table(given):
         raise ValueError(
             f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
@@ -153,9 +165,7 @@ def open_table(
         frame = nw.from_native(native)
         there = frame.collect_schema().names()
     except (TypeError, nw.exceptions.NarwhalsError) as error:
-        why = " ".join(str(error).split())
-        what = f"{name} is a {type(given).__name__} that cannot be read"
-        raise ValueError(f"{what}: {why}") from error
+        refuse_unreadable(name, given, error)
     for keyword, column in required.items():
         if column not in there:
             refuse_missing(name, keyword, column, there)

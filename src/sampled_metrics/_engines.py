@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sampled_metrics._checks import shown
+from sampled_metrics._checks import as_path, shown
+from sampled_metrics._columns import distinct_columns, refuse_missing, refuse_unreadable
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -18,8 +19,10 @@ MESSAGE = re.compile(r"refused: (.*?) \(end\)", re.DOTALL)
 KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
 
 
-def opened(**tables: Any) -> dict[str, nw.LazyFrame[Any]]:
-    """Return the tables that are not None, all in the engine of the first one.
+def opened(
+    optional: Mapping[str, Any] | None = None, **tables: Any
+) -> dict[str, nw.LazyFrame[Any]]:
+    """Return tables, and those of the optional ones that are not None, in the first one's engine.
 
     Files and tables in memory are handed to that engine, which is DuckDB where the first is one of
     them; it then runs in DuckDB's default connection.
@@ -32,22 +35,29 @@ def opened(**tables: Any) -> dict[str, nw.LazyFrame[Any]]:
         raise ImportError('tables need: pip install "sampled-metrics[tables]"') from error
     made: dict[str, nw.LazyFrame[Any]] = {}
     leader: nw.LazyFrame[Any] = nw.from_native(duckdb.sql("SELECT 1 AS one"))
-    for name, table in tables.items():
-        if table is None:
-            continue
-        if isinstance(table, str | os.PathLike):
-            made[name] = _from_path(name, os.fspath(table), leader)
-        else:
-            try:
-                frame = nw.from_native(table)
-            except TypeError as error:
-                raise ValueError(f"{name} is {shown(table)}; {name} must be {KINDS}") from error
-            if isinstance(frame, nw.DataFrame):
-                frame = from_memory(name, frame.to_arrow(), leader)
-            made[name] = frame
+    given = {name: table for name, table in (optional or {}).items() if table is not None}
+    for name, table in {**tables, **given}.items():
+        is_path = isinstance(table, str | os.PathLike)
+        made[name] = (_from_path if is_path else _from_table)(name, table, leader)
         leader = next(iter(made.values()))
         _check_engine(name, made)
     return made
+
+
+def _from_table(name: str, table: Any, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return a table that is in an engine, or hand it to the one of another table."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(table)
+        there = frame.collect_schema().names()
+    except TypeError as error:
+        raise ValueError(f"{name} is {shown(table)}; {name} must be {KINDS}") from error
+    except Exception as error:  # each engine has its own
+        refuse_unreadable(name, table, error)
+    if not there:
+        raise ValueError(f"{name} has no columns; {name} must be {KINDS}")
+    return from_memory(name, frame, leader) if isinstance(frame, nw.DataFrame) else frame
 
 
 def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
@@ -66,63 +76,76 @@ def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
             )
 
 
-def _from_path(name: str, path: str, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _from_path(
+    name: str, given: str | os.PathLike[str], leader: nw.LazyFrame[Any]
+) -> nw.LazyFrame[Any]:
     """Let the engine of a table read a file."""
-    import duckdb
     import narwhals.stable.v2 as nw
 
-    native: Any = leader.to_native()
-    if leader.implementation.is_duckdb():
-        quoted = path.replace("'", "''")
-        try:
-            found = native.query("leader", f"FROM '{quoted}'")
-        except duckdb.Error as error:
-            why = str(error).partition("\n")[0]
-            raise ValueError(f"{name} is {shown(path)}, which DuckDB cannot read: {why}") from error
-    elif leader.implementation.is_pyspark():
-        reader = native.sparkSession.read
-        is_csv = ".csv" in path
-        found = reader.csv(path, header=True, inferSchema=True) if is_csv else reader.parquet(path)
-    else:
+    as_path(name, given)  # only checked: a Path makes one slash of the two in s3://
+    path, engine = os.fspath(given), leader.implementation
+    if not (engine.is_duckdb() or engine.is_pyspark()):
         raise ValueError(f"{name} is {shown(path)}; open it in the engine of the first table")
-    opened: nw.LazyFrame[Any] = nw.from_native(found)
+    if engine.is_duckdb() and "." not in path:  # for DuckDB the name of a view or a variable
+        raise ValueError(f"{name} is {shown(path)}; {name} must be {KINDS}")
+    try:
+        opened: nw.LazyFrame[Any] = nw.from_native(_read(path, leader))
+    except Exception as error:  # each engine has its own
+        why, reader = str(error).partition("\n")[0], "DuckDB" if engine.is_duckdb() else "Spark"
+        raise ValueError(f"{name} is {shown(path)}, which {reader} cannot read: {why}") from error
     return opened
 
 
-def from_memory(name: str, arrow: pa.Table, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _read(path: str, leader: nw.LazyFrame[Any]) -> Any:
+    native: Any = leader.to_native()
+    if leader.implementation.is_duckdb():
+        quoted = path.replace("'", "''")
+        return native.query("leader", f"FROM '{quoted}'")
+    reader = native.sparkSession.read
+    is_csv = ".csv" in path
+    return reader.csv(path, header=True, inferSchema=True) if is_csv else reader.parquet(path)
+
+
+def from_memory(
+    name: str, table: nw.DataFrame[Any], leader: nw.LazyFrame[Any]
+) -> nw.LazyFrame[Any]:
     """Hand a table in memory to the engine of another table."""
     import narwhals.stable.v2 as nw
 
+    engine = leader.implementation
+    if not (engine.is_duckdb() or engine.is_pyspark() or engine.is_ibis() or engine.is_polars()):
+        raise ValueError(f"{name} is in memory; give it from the engine of the first table")
+    try:
+        frame: nw.LazyFrame[Any] = nw.from_native(_handed(table.to_arrow(), leader))
+    except Exception as error:  # each engine has its own
+        refuse_unreadable(name, table.to_native(), error)
+    return frame
+
+
+def _handed(arrow: pa.Table, leader: nw.LazyFrame[Any]) -> Any:
+    import narwhals.stable.v2 as nw
+
     native, engine = leader.to_native(), leader.implementation
-    handed: Any
     if engine.is_duckdb():
-        handed = native.query("leader", "FROM arrow")  # DuckDB finds the argument by its name
-    elif engine.is_pyspark():
-        handed = native.sparkSession.createDataFrame(arrow)
-    elif engine.is_ibis():
+        return native.query("leader", "FROM arrow")  # DuckDB finds the argument by its name
+    if engine.is_pyspark():
+        return native.sparkSession.createDataFrame(arrow)
+    if engine.is_ibis():
         import ibis
 
-        handed = ibis.memtable(arrow)
-    elif engine.is_polars():
-        handed = nw.from_native(arrow, eager_only=True).lazy("polars").to_native()
-    else:
-        raise ValueError(f"{name} is in memory; give it from the engine of the first table")
-    frame: nw.LazyFrame[Any] = nw.from_native(handed)
-    return frame
+        return ibis.memtable(arrow)
+    return nw.from_native(arrow, eager_only=True).lazy("polars").to_native()
 
 
 def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
     """Select columns, which get the names of their keywords."""
     import narwhals.stable.v2 as nw
 
+    distinct_columns(named)
     there = frame.collect_schema().names()
     for keyword, column in named.items():
-        if not isinstance(column, str):
-            raise ValueError(f"{keyword} is {shown(column)}; {keyword} must be a column's name")
         if column not in there:
-            raise ValueError(
-                f"{name} has no column {column!r}, only {shown(there)}; name it with {keyword}="
-            )
+            refuse_missing(name, keyword, column, there)
     return frame.select(**{keyword: nw.col(column) for keyword, column in named.items()})
 
 

@@ -19,6 +19,7 @@ from sampled_metrics.ties import TiedRanks
 class Rows:
     """The rows of one recommender."""
 
+    table: str  # the argument that holds them
     users: Ids
     values: dict[str, NDArray[Any]]  # of all rows, NaN where one is missing
     chosen: IntArray  # the rows
@@ -29,7 +30,8 @@ class Rows:
             value = self.values[keyword][i]
             is_value = "is missing" if np.isnan(value) else f"is {value:.17g}"
             raise ValueError(
-                f"table, row {i}, user {self.users.name(i)!r}: the {keyword} {is_value}; {rule}"
+                f"{self.table}, row {i}, user {self.users.name(i)!r}: the {keyword} {is_value}; "
+                f"{rule}"
             )
 
     def given(self, keyword: str) -> NDArray[Any] | None:
@@ -69,8 +71,8 @@ def ranks_of(name: str, rows: Rows) -> Ranks | TiedRanks:
     except ValueError as error:
         raise (
             error
-            if str(error).startswith("table")
-            else ValueError(f"table, recommender {name!r}: {error}")
+            if str(error).startswith(f"{rows.table}, row")
+            else ValueError(f"{rows.table}, recommender {name!r}: {error}")
         ) from error
 
 

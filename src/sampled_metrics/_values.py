@@ -48,11 +48,11 @@ def values_per_user(
     Raises
     ------
     ValueError
-        If the ranks are graded, or a metric needs what the table does not know or divides by what
-        depends on the ranks: there, use `collect_ranks` and the metric itself. If ranks tie and
-        `ties` does not say what to do. If the table holds several recommenders, or `read_ranks`
-        would refuse a row of it: a rank that is not whole, below 1, too large or there twice for a
-        user, or what differs or is missing in some rows only.
+        If `ranks` is no rank table. If the ranks are graded, or a metric needs what the table does
+        not know or divides by what depends on the ranks: there, use `collect_ranks` and the metric
+        itself. If ranks tie and `ties` does not say what to do. If the table holds several
+        recommenders, or `read_ranks` would refuse a row of it: a rank that is not whole, below 1,
+        too large or there twice for a user, or what differs or is missing in some rows only.
 
     Notes
     -----
@@ -89,7 +89,8 @@ def values_per_user(
     cases = collected(rows.filter(counted).select(key).unique())
     case = {name: cases.column(name).to_numpy() for name in key}
     parts = {name: pa.array(_parts(metric, case)) for name, metric in named.items()}
-    joined = rows.join(from_memory("ranks", pa.table({**case, **parts}), frame), on=key, how="left")
+    values = nw.from_native(pa.table({**case, **parts}), eager_only=True)
+    joined = rows.join(from_memory("ranks", values, frame), on=key, how="left")
     return joined.group_by("user").agg(nw.col(name).sum() for name in named).to_native()
 
 

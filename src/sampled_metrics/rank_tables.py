@@ -303,13 +303,21 @@ def read_ranks(
     )
     if recommender is None:
         del named["recommender"]
-    # A column of another name than here is meant to be there.
+    return ranks_by_name("table", table, named)
+
+
+def ranks_by_name(
+    argument: str, table: TableLike, named: Mapping[str, str]
+) -> dict[str, Ranks | TiedRanks]:
+    """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
+    # A column of another name than its keyword is meant to be there.
     must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
-    opened = open_table("table", table, must, named)
+    opened = open_table(argument, table, must, named)
     if not len(opened):
-        raise ValueError("table has no rows; give one row for each relevant item")
-    names, codes = _recommenders(opened, table, is_named=recommender is not None)
+        raise ValueError(f"{argument} has no rows; give one row for each relevant item")
+    names, codes = _recommenders(opened, table, is_named="recommender" in named)
     rows = Rows(
+        argument,
         opened.ids("user"),
         {key: opened.numbers(key) for key in (*COUNTS, "relevance") if key in opened},
         by_integer(codes, len(names)),

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics._checks import as_flag
+from sampled_metrics._columns import column_names
 from sampled_metrics._engine_ranks import rank_table
 from sampled_metrics._engines import (
     KEY,
@@ -29,7 +30,7 @@ from sampled_metrics._engines import (
     without_user,
 )
 from sampled_metrics._values import values_per_user
-from sampled_metrics.rank_tables import read_ranks
+from sampled_metrics.rank_tables import COUNTS, ranks_by_name
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
 
@@ -95,11 +96,11 @@ def rank_table_from_scores(
     Raises
     ------
     ValueError
-        If the tables cannot be used together, or lack a column. While the ranks are computed: if
-        a row lacks its user, or a row of `exclude` its item; if a relevance is missing, negative
-        or infinite; if a candidate's score is missing or NaN, or a relevant item's infinite; if a
-        relevant item has no score, is excluded or is there twice; or if `scores` holds a pair of
-        user and item twice.
+        If an argument is no table or cannot be read, or the tables cannot be used together, or
+        lack a column. While the ranks are computed: if a row lacks its user, or a row of `exclude`
+        its item; if a relevance is missing, negative or infinite; if a candidate's score is missing
+        or NaN, or a relevant item's infinite; if a relevant item has no score, is excluded or is
+        there twice; or if `scores` holds a pair of user and item twice.
 
     Notes
     -----
@@ -120,8 +121,11 @@ def rank_table_from_scores(
     """
     import narwhals.stable.v2 as nw
 
-    ids = {"user": user, "item": item}
-    tables = with_same_ids(opened(scores=scores, relevant=relevant, exclude=exclude), ids)
+    ids = column_names(user=user, item=item)
+    column_names(score=score, relevance=relevance)
+    is_checked = not as_flag("unique", unique)
+    others = {"relevant": relevant, "exclude": exclude}
+    tables = with_same_ids(opened(others, scores=scores), ids)
     candidates = columns("scores", tables["scores"], **ids, score=score)
     if not (kind := candidates.collect_schema()["score"]).is_numeric():
         raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
@@ -140,7 +144,7 @@ def rank_table_from_scores(
         problems.append(problem(labels.join(excluded, on=KEY, how="semi"), EXCLUDED))
         candidates = candidates.join(excluded, on=KEY, how="anti")
     problems.append(problem(candidates.filter(_is_missing(kind)), MISSING))
-    if not as_flag("unique", unique):
+    if is_checked:
         problems.append(problem(repeated(candidates), TWICE.format("scores")))
     return _counted(wanted, candidates, problems, of_all).to_native()
 
@@ -250,7 +254,8 @@ def rank_table_from_recommendations(
     """
     import narwhals.stable.v2 as nw
 
-    ids, col = {"user": user, "item": item}, nw.col
+    ids, col = column_names(user=user, item=item), nw.col
+    column_names(rank=rank, relevance=relevance)
     tables = with_same_ids(opened(recommendations=recommendations, relevant=relevant), ids)
     lists = columns("recommendations", tables["recommendations"], **ids, rank=rank)
     if not (kind := lists.collect_schema()["rank"]).is_integer():
@@ -294,8 +299,8 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     Raises
     ------
     ValueError
-        If something is wrong with the rows from which the ranks are computed, `read_ranks` refuses
-        the ranks, or they are those of several recommenders.
+        If `ranks` is no rank table, something is wrong with the rows from which the ranks are
+        computed, `read_ranks` would refuse the ranks, or they are those of several recommenders.
 
     Notes
     -----
@@ -313,4 +318,5 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     """
     frame, names = rank_table(ranks)
     order = [name for name in KEY if name in names]  # an engine may return rows in any order
-    return read_ranks(collected(frame.sort(order)), recommender=None)["ranks"]
+    named = {name: name for name in ("user", *COUNTS, "relevance")}
+    return ranks_by_name("ranks", collected(frame.sort(order)), named)["ranks"]
