@@ -85,6 +85,7 @@ from sampled_metrics import (
     read_split,
     sample_adaptively,
     sampled_evaluation,
+    tables,
     write_ranks,
 )
 
@@ -484,6 +485,11 @@ def written(recommenders, path):
             Path(path).unlink(missing_ok=True)
 
 
+def collected(function):
+    """Ranks in memory: an engine finds only then what is wrong with the rows."""
+    return lambda **given: tables.collect_ranks(function(**given))
+
+
 class Popular:
     def scores(self, users):
         return np.tile([3.0, 9.0, 2.0, 2.0], (len(users), 1))
@@ -542,6 +548,8 @@ RULE = ("random", choice("optimistic", "pessimistic", "random"))
 METHOD = ("exact", choice("exact", "approximate"))
 EVENTS = {"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]}
 TABLE = pd.DataFrame({"user": [3, 3], "item": [1, 6], "score": [1, 2], "relevance": [1, 0]})
+RANK_TABLE = TABLE[["user", "item"]].assign(rank=[1, 2])
+PAIRS = TABLE[["user", "item"]]
 FILES = {
     "train": "0\t0\n1\t1\n",
     "test": "0\t2\n",
@@ -582,6 +590,7 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     },
     ("power_analysis", "metrics"): ("n_items",),
     ("power_analysis", "draws"): ("n_items",),
+    ("values_per_user", "metrics"): ("n_items",),
     **{(call, "draw"): ("n_items",) for call in [*DRAWN, "evaluate"]},
 }
 
@@ -721,6 +730,47 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "table": (TABLE.rename(columns={"score": "rank"}), anything),
             "recommender": ("recommender", optional(choice("recommender"))),
             **{keyword: (keyword, choice(keyword)) for keyword in ("user", "rank", "n_items")},
+        },
+    ),
+    # tables in an engine
+    "rank_table_from_scores": (
+        collected(tables.rank_table_from_scores),
+        {
+            "scores": (TABLE, nothing),
+            "relevant": (None, optional(nothing)),
+            "exclude": (PAIRS[1:], optional(nothing)),
+            **{
+                keyword: (keyword, choice(keyword))
+                for keyword in ("user", "item", "score", "relevance")
+            },
+            "unique": (False, flag),
+        },
+    ),
+    "rank_table_from_scores of relevant items": (
+        collected(tables.rank_table_from_scores),
+        {
+            "scores": (TABLE, nothing),
+            "relevant": (PAIRS[:1], optional(nothing)),
+            **{keyword: (keyword, choice(keyword)) for keyword in ("user", "item", "score")},
+            "relevance": ("relevance", the_name_of_a_column),
+        },
+    ),
+    "rank_table_from_recommendations": (
+        collected(tables.rank_table_from_recommendations),
+        {
+            "recommendations": (RANK_TABLE, nothing),
+            "relevant": (PAIRS[1:], nothing),
+            **{keyword: (keyword, choice(keyword)) for keyword in ("user", "item", "rank")},
+            "relevance": ("relevance", the_name_of_a_column),
+        },
+    ),
+    "collect_ranks": (tables.collect_ranks, {"ranks": (RANK_TABLE, nothing)}),
+    "values_per_user": (
+        lambda **given: tables.values_per_user(**given).df(),
+        {
+            "ranks": (RANK_TABLE, nothing),
+            "metrics": METRICS,
+            "ties": (None, optional(choice("optimistic", "pessimistic"))),
         },
     ),
     "read_run": (read_run, {"path": ("run", path)}),
@@ -1304,7 +1354,6 @@ def test_all_public_names_are_called():
     made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
     made_by_functions |= {"Evaluation", "Explanation"}
     abstract = {"Estimator", "Metric", "Recommender"}
-    assert (
-        set(sampled_metrics.__all__) - called
-        == (made_by_functions | abstract) - called | {"WeightedDraw"} - called
-    )
+    assert {*sampled_metrics.__all__, *tables.__all__} - called == (
+        made_by_functions | abstract
+    ) - called | {"WeightedDraw"} - called
