@@ -22,6 +22,7 @@ from sampled_metrics import (
     Recall,
     ReciprocalRank,
     TiedRanks,
+    exact_evaluation,
     ranks_from_recommendations,
 )
 from shared import (
@@ -366,6 +367,34 @@ def test_a_metric_without_its_two_methods_is_none():
 
     with pytest.raises(TypeError, match="normalizer"):
         Half()  # type: ignore[abstract]
+
+
+def test_a_metric_without_a_symbol_is_called_like_its_class():
+    class Inverse(Metric):
+        k: int | None = None
+
+        def gain(self, rank, order, n_relevant, n_items):
+            return 1 / rank
+
+        def normalizer(self, ranks):
+            return 1
+
+    @dataclass(frozen=True)
+    class Power(Inverse):
+        k: int | None = None
+        p: float = 2
+
+    @dataclass(frozen=True)
+    class Renamed(Power):
+        symbol = "P"
+
+    metrics = [Inverse(), Power(), Power(k=1), Power(k=1, p=3), Renamed(k=1)]
+    said = ["Inverse", "Power", "Power@1", "Power@1 (p=3)", "P@1"]
+    assert [str(metric) for metric in metrics] == said
+    assert (Inverse.symbol, Power().symbol, Renamed.symbol) == ("Inverse", "Power", "P")
+    found = exact_evaluation({"a": [1, 2]}, metrics)
+    assert found["metric"].tolist() == said
+    assert found["value"].tolist() == [0.75, 0.75, 0.5, 0.5, 0.5]
 
 
 # --- wrong input

@@ -13,7 +13,7 @@ A metric is therefore two short methods, `Metric.gain` and `Metric.normalizer`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -28,6 +28,13 @@ __all__ = ["Metric"]
 PIECE = 2**20  # ranks whose gains are in memory at once
 
 
+class _NameOfTheClass:
+    """An attribute that is the name of the class it is asked for, not of the one that has it."""
+
+    def __get__(self, metric: object, kind: type[Any]) -> str:
+        return kind.__name__
+
+
 class Metric(ABC):
     r"""A ranking metric: call it on ranks to get one value per instance.
 
@@ -35,15 +42,17 @@ class Metric(ABC):
     ``str(NDCG(k=10))`` is ``"NDCG@10"``.
     An instance without relevant items has the value NaN.
 
-    To write a metric of your own, derive a frozen dataclass from this class. Give it a name
-    `symbol`, a field `k` (the cutoff, or None), and the methods `gain` and `normalizer`. Fields
-    annotated as `Literal` are checked. Everything in this package then works with the metric.
+    To write a metric of your own, derive a frozen dataclass from this class. Give it a field `k`
+    (the cutoff, or None), the methods `gain` and `normalizer`, and a name `symbol` if it is not
+    called like its class. Fields annotated as `Literal` are checked. Everything in this package
+    then works with the metric. A class that is no dataclass works, too, but nothing is checked,
+    and its name in print has no parameter but `k`.
     Corrections also compute the gain between whole ranks, so it must be smooth up to rank k.
 
     Attributes
     ----------
     symbol : str
-        The name in print, without the cutoff.
+        The name in print, without the cutoff. By default the name of the class.
     k : int or None
         The cutoff: ranks beyond it add nothing.
     needs_n_items : bool
@@ -70,7 +79,7 @@ class Metric(ABC):
     array([0.2 , 0.16, 0.  ])
     """
 
-    symbol: ClassVar[str]
+    symbol: ClassVar[str] = _NameOfTheClass()  # type: ignore[assignment]
     needs_n_items: ClassVar[bool] = False
     k: int | None
 
@@ -277,9 +286,10 @@ class Metric(ABC):
     def __str__(self) -> str:
         """Return the name in print, such as ``NDCG@10``."""
         name = self.symbol if self.k is None else f"{self.symbol}@{self.k}"
+        parameters: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         rest = [
             f"{f.name}={getattr(self, f.name)}"
-            for f in fields(self)  # type: ignore[arg-type]
+            for f in parameters
             if f.name != "k" and getattr(self, f.name) != f.default
         ]
         return f"{name} ({', '.join(rest)})" if rest else name
