@@ -15,6 +15,7 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
+    Estimator,
     MappedCutoff,
     Multinomial,
     Precision,
@@ -196,3 +197,15 @@ def test_a_prior_with_labels_is_sorted_by_rank(kind):
     with pytest.raises(ValueError, match=r"prior has an index that is not 1, 2, .*reindex\(range"):
         kind(1, prior=prior)  # gamma, or the number of users
     kind(1, prior=prior.sort_index())
+
+
+def test_estimators_that_are_no_dataclass_are_compared_by_their_parameters():
+    class Constant(Estimator):
+        def __init__(self, value):
+            self.value = value
+
+        def solve(self, problem):
+            return np.full(problem.n_samples + 1, self.value)
+
+    assert Constant(1.0) == Constant(1.0) != Constant(2.0)
+    assert Constant(1.0) != RankEstimate()

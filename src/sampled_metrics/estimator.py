@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
 from typing import ClassVar
 
 import numpy as np
@@ -103,9 +102,11 @@ class Estimator(ABC):
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the other one is of the same kind and has the same parameters."""
-        return type(self) is type(other) and all(
-            np.array_equal(getattr(self, f.name), getattr(other, f.name))
-            for f in fields(self)  # type: ignore[arg-type]
+        if type(self) is not type(other):
+            return False
+        mine, theirs = vars(self), vars(other)
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(mine[name], theirs[name]) for name in mine
         )
 
     def __hash__(self) -> int:
