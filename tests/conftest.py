@@ -7,9 +7,9 @@ import pooch
 import pytest
 from hypothesis import settings
 
-from sampled_metrics._published import FOLDER_VARIABLE
 from sampled_metrics.data import Split
 from sampled_metrics.movielens import load_movielens_1m
+from shared import FOLDER_VARIABLE
 
 # The same examples in every run, and no time limit: a busy machine is no error.
 settings.register_profile("repeatable", deadline=None, derandomize=True)

@@ -39,6 +39,7 @@ from sampled_metrics import (
 T = TypeVar("T")
 
 DATA = Path(__file__).parents[1] / "book" / "data"
+FOLDER_VARIABLE = "SAMPLED_METRICS_DATA"  # names the reader's own folder of data
 
 # The toy example of the paper, where n = 10,000.
 TOY = {

@@ -23,8 +23,8 @@ import pytest
 import requests
 
 from sampled_metrics import movielens as module
-from sampled_metrics._published import FOLDER_VARIABLE
 from sampled_metrics.movielens import load_movielens_1m, read_ratings
+from shared import FOLDER_VARIABLE
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"
 TEST = "0\t1\t5\t20\n1\t1\t5\t21\n"
