@@ -252,3 +252,35 @@ def test_a_logarithmic_axis_writes_numbers_as_the_text_does(limits, labels):
     ticks = [*ax.xaxis.get_major_ticks(), *ax.xaxis.get_minor_ticks()]
     at = {t.get_loc(): t.label1.get_text() for t in ticks if limits[0] <= t.get_loc() <= limits[1]}
     assert [at[place] for place in sorted(at) if at[place]] == labels
+
+
+@pytest.mark.parametrize(
+    ("largest", "shown"),
+    [
+        (1000.0, "1,000"),
+        (100.0, "100"),
+        (99.0, "99.0"),
+        (10.0, "10.0"),
+        (9.0, "9.00"),
+        (1.0, "1.00"),
+        (0.9, "0.900"),
+        (0.001, "0.001"),
+        (0.0009, "0.0009"),
+        (0.0, "0.00"),
+        (np.inf, "inf"),
+        (np.nan, "–"),
+    ],
+)
+def test_the_largest_number_has_three_digits_unless_it_is_very_small(largest, shown):
+    assert cells(table(pd.DataFrame({"a": [largest]})))[1][-1] == shown
+
+
+def test_digits_that_are_asked_for_come_before_all_others():
+    numbers = pd.DataFrame({"a": [250.0, np.nan], "n": [1000, 2]})
+    assert [row[1:] for row in cells(table(numbers, digits=1))[1:]] == [
+        ["250.0", "1,000"],
+        ["–", "2"],
+    ]
+    with pd.option_context("display.float_format", "{:.3f}".format):
+        assert cells(table(numbers))[1][1] == "250.000"
+        assert cells(table(numbers, digits=1))[1][1] == "250.0"
