@@ -306,9 +306,12 @@ def labeled_by(users: NDArray[Any] | None, **values: object) -> None:
                 f"users={name}.index, or {name}.to_numpy() to number the users"
             )
         if list(labels) != users.tolist():
+            by_user, plain = f"{name}.reindex(users)", f"{name}.to_numpy()"
+            if isinstance(value, Mapping):
+                by_user, plain = f"[{name}[user] for user in users]", f"[*{name}.values()]"
             raise ValueError(
                 f"{name} has other labels than users, or in another order; align it, as in "
-                f"{name} = {name}.reindex(users), or pass {name}.to_numpy() in the order of users"
+                f"{name} = {by_user}, or pass {plain} in the order of users"
             )
 
 

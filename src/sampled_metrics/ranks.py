@@ -19,7 +19,6 @@ from sampled_metrics._checks import (
     FloatArray,
     IntArray,
     as_integers,
-    index_of,
     labeled_by,
     labels_of,
     no_index,
@@ -114,7 +113,7 @@ class Ranks:
         same_index(**each, users=users)
         counts = flat_integers("n_relevant", n_relevant, 0)
         names = None if users is None else as_users("users", users, counts.shape, "n_relevant")
-        if index_of(users) is None:
+        if labels_of(users) is None:
             labeled_by(names, **each)
         made = {
             "values": flat_integers("values", values, 1),
@@ -231,7 +230,7 @@ class Ranks:
         given, counts = flat_ranks(ranks)
         own = labels_of(ranks) if users is None else users
         names = None if own is None else as_users("users", own, counts.shape, "ranks")
-        if index_of(users) is None:
+        if labels_of(users) is None:
             labeled_by(names, ranks=ranks, gains=gains, n_items=n_items)
             users = names
         instance = np.repeat(np.arange(len(counts)), counts)

@@ -18,6 +18,7 @@ from sampled_metrics._checks import (
     as_integers,
     index_of,
     labeled_by,
+    labels_of,
     no_labels,
     one_or_one_each,
     read_only,
@@ -96,7 +97,7 @@ class TiedRanks:
         tied = _each("n_tied", n_tied, ranks, low=0)
         n = _each("n_items", n_items, ranks, low=1)
         owners = None if users is None else as_users("users", users, ranks.shape, "best")
-        if index_of(users) is None:
+        if labels_of(users) is None:
             labeled_by(owners, **each)
         degrees = None if gains is None else _as_degrees(gains, ranks)
         if (bad := ranks + tied > n).any():
