@@ -398,9 +398,7 @@ def test_keys_of_a_dict_are_users_like_others():
     with pytest.raises(ValueError, match="n_items has other labels than users"):
         Ranks.from_lists(LISTS, n_items=TURNED)
     for users in (["b", "a"], pd.Series(["b", "a"])):
-        with pytest.raises(
-            ValueError, match=r"ranks has other.*\[ranks\[user\] for user in users"
-        ):
+        with pytest.raises(ValueError, match=r"ranks has other.*\[ranks\[user\] for user in users"):
             Ranks.from_lists(LISTS, users=users)
     gains = pd.Series([[3.0], [1.0]], index=["b", "a"])
     with pytest.raises(ValueError, match="gains has other labels than users"):
