@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import nbformat
 from jupyter_cache.executors.utils import ExecutionResult
+from kernels import sockets
 from myst_nb.core.execute import direct
 from myst_nb.core.read import create_nb_reader
 from nbclient.exceptions import CellExecutionError
@@ -64,7 +65,8 @@ class Queue:
         """Execute the notebook in place, as jupyter-cache does, by waiting for its turn."""
         copy = self.copies.get(key(notebook))
         if copy is None:
-            return execute(notebook, cwd, **options)
+            with TemporaryDirectory() as folder:
+                return execute(notebook, cwd, config=sockets(folder), **options)
         while copy not in self.seconds:
             if not (line := self.process.stdout.readline()):
                 raise RuntimeError("a notebook was not run to its end; see above")

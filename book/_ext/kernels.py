@@ -13,19 +13,33 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from multiprocessing import Pipe
+from tempfile import TemporaryDirectory
 
 import nbclient
 import nbformat
 from ipykernel.kernelapp import IPKernelApp
 from jupyter_client.provisioning import local_provisioner
+from traitlets.config import Config
 
 AT_A_TIME = 2
 PACKAGE = "sampled_metrics.book"
 
 
+def sockets(folder):
+    """Say where a kernel listens: in files of this folder, if the system can.
+
+    A port that was free may be another's before the kernel has it, and then the kernel ends.
+    """
+    if sys.platform != "linux":
+        return Config()
+    return Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
+
+
 def run(path):
     notebook, start = nbformat.read(path, as_version=4), time.monotonic()
-    nbclient.execute(notebook, allow_errors=True, timeout=300)  # a cell, as in _config.yml
+    with TemporaryDirectory() as folder:
+        # five minutes a cell, as in _config.yml
+        nbclient.execute(notebook, allow_errors=True, timeout=300, config=sockets(folder))
     nbformat.write(notebook, path)
     # In one piece: of two that are written at a time, `print` may mix the lines.
     sys.stdout.write(f"{time.monotonic() - start:.2f} {path}\n")
