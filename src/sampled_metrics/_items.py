@@ -16,6 +16,7 @@ from sampled_metrics._checks import IntArray
 SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
 SHORT = 32  # up to so many listed items, each is compared with each sooner than looked up
+TOGETHER = 2**13  # so many lists are compared at once: they stay in the cache
 
 brief = Repr()  # of what is wrong, for an error
 brief.maxstring = 80
@@ -67,9 +68,10 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
     """
     n = len(listed)
     codes, wanted_codes, span = _codes(listed.items, wanted.items)
-    if (wanted.counts == 1).all() and _short_and_distinct(listed.counts, codes):
-        hits = np.flatnonzero(codes.reshape(n, -1) == wanted_codes[:, None])
-        return hits // listed.counts[0], hits
+    if (wanted.counts == 1).all() and _all_equal_and_short(listed.counts):
+        hits = _compared(codes.reshape(n, -1), wanted_codes)
+        if hits is not None:
+            return hits // listed.counts[0], hits
     n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
     row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
     few = max(listed.items.size, wanted.items.size) < 2**31 - 1
@@ -95,13 +97,21 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
     return np.concatenate(labels), np.concatenate(places)
 
 
-def _short_and_distinct(counts: IntArray, codes: NDArray[Any]) -> bool:
-    """Tell whether all lists have one length, a short one, and no list has an item twice."""
-    if not (len(counts) and 0 < counts[0] <= SHORT and (counts == counts[0]).all()):
-        return False
-    columns = codes.reshape(len(counts), -1).T.astype(np.int32, order="C")
-    shifts = range(1, len(columns))
-    return not any((columns[shift:] == columns[:-shift]).any() for shift in shifts)
+def _all_equal_and_short(counts: IntArray) -> bool:
+    return len(counts) > 0 and 0 < counts[0] <= SHORT and bool((counts == counts[0]).all())
+
+
+def _compared(rows: NDArray[Any], wanted: NDArray[Any]) -> IntArray | None:
+    """Return where a row has its wanted item, or None if a row has any item twice."""
+    hits = np.empty(rows.shape, dtype=bool)
+    for first in range(0, len(rows), TOGETHER):
+        block = slice(first, first + TOGETHER)
+        columns = rows[block].T.astype(np.int32, order="C")
+        shifts = range(1, len(columns))
+        if any((columns[shift:] == columns[:-shift]).any() for shift in shifts):
+            return None
+        np.equal(rows[block], wanted[block, None], out=hits[block])
+    return np.flatnonzero(hits)
 
 
 def _leave(slots: NDArray[Any], slot: IntArray, items: Items, start: int, sign: int) -> None:
