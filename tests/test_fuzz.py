@@ -574,7 +574,7 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Draw without replacement", "n_items"): ("n_samples",),
     ("CorrectedMetric.terms", "n_items"): ("n_relevant", "prior"),
     ("CorrectedMetric.terms", "n_relevant"): ("prior",),
-    ("Problem", "n_items"): ("prior",),
+    ("Problem", "draw"): ("prior",),
     ("Split", "train"): ("users", "items"),
     ("Split.from_pairs", "n_users"): ("train_users", "test_users"),
     ("Split.from_pairs", "n_items"): ("train_items", "test_items"),
@@ -860,16 +860,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         Problem,
         {
             "metric": METRIC,
-            "n_items": (10, maybe(whole(2))),
-            "n_samples": (3, COUNT),
-            "replacement": (True, flag),
+            "draw": A_DRAW,
             "prior": ([0.1] * 10, optional(shares(10))),
             "order": (1, whole(1, 1)),
             "n_relevant": (1, COUNT),
         },
     ),
     "Problem.exact_values": (
-        Problem(NDCG(), 10, 3, True).exact_values,
+        Problem(NDCG(), Draw(3, n_items=10)).exact_values,
         {"ranks": ([1, 2.5, 10], maybe(flat(number(0, 11))))},
     ),
     # what a sample tells

@@ -23,7 +23,9 @@ def test_weighted_sums_are_means_over_all_ranks(replacement, n, m, believed):
     all_p = Draw(m, n_items=n, replacement=replacement).pmf(every)
     both = (all_p.T * all_weights) @ all_p
     for metric in METRICS:
-        weights, p, exact = Problem(metric, n, m, replacement, prior).design
+        weights, p, exact = Problem(
+            metric, Draw(m, n_items=n, replacement=replacement), prior
+        ).design
         all_exact = metric(every, n)
         assert p.shape == (len(weights), m + 1)
         assert exact.shape == weights.shape
@@ -42,7 +44,7 @@ def test_weighted_sums_are_means_over_all_ranks(replacement, n, m, believed):
 def test_few_ranks_serve_any_catalog(n, replacement):
     """All ranks alike: each sampled rank is as likely, if items are drawn only once."""
     m = 100
-    weights, p, exact = Problem(Recall(k=10), n, m, replacement).design
+    weights, p, exact = Problem(Recall(k=10), Draw(m, n_items=n, replacement=replacement)).design
     assert len(weights) < 3000
     if not replacement:
         np.testing.assert_allclose(weights @ p, 1 / (m + 1), rtol=1e-9)
@@ -54,7 +56,7 @@ def test_terms_of_several_relevant_items(metric):
     """The rank of a problem counts irrelevant items; its number of items, too."""
     n, q, m = 12, 3, 4
     for j in range(1, q + 1):
-        problem = Problem(metric, n - q + 1, m, True, order=j, n_relevant=q)
+        problem = Problem(metric, Draw(m, n_items=n - q + 1), order=j, n_relevant=q)
         got = problem.exact_values(np.arange(1, n - q + 2))
         np.testing.assert_allclose(got, the_term(metric, j, q, n), rtol=1e-12)
         want = the_term(metric, j, q, m + q)
@@ -67,7 +69,7 @@ def test_a_cutoff_far_down_is_met(order, believed):
     """Few ranks represent all, on both sides of the last one that counts."""
     n = 5000
     prior = some_prior(n) if believed else None
-    problem = Problem(Recall(k=900), n, 9, True, prior, order=order, n_relevant=3)
+    problem = Problem(Recall(k=900), Draw(9, n_items=n), prior, order=order, n_relevant=3)
     weights, _, exact = problem.design
     want = np.average(problem.exact_values(np.arange(1, n + 1)), weights=prior)
     assert len(weights) < n / 10
@@ -77,24 +79,24 @@ def test_a_cutoff_far_down_is_met(order, believed):
 @pytest.mark.parametrize("rank", [0, 0.99, 9.01, 10, np.nan])
 def test_ranks_of_no_item(rank):
     with pytest.raises(ValueError, match=r"ranks\[1\] is .*; ranks must be from 1 to n_items, 9"):
-        Problem(NDCG(), 9, 2, True).exact_values([1, rank, 9])
+        Problem(NDCG(), Draw(2, n_items=9)).exact_values([1, rank, 9])
 
 
 def test_a_problem_can_be_a_key():
     """An estimator of one's own may remember what it has solved, whatever the prior."""
-    problem = Problem(NDCG(), 5, 2, True, some_prior(5))
+    problem = Problem(NDCG(), Draw(2, n_items=5), some_prior(5))
     assert {problem: 1}[problem] == 1
 
 
 def test_a_problem_without_its_prior():
-    problem = Problem(NDCG(), 5, 2, True, some_prior(5))
+    problem = Problem(NDCG(), Draw(2, n_items=5), some_prior(5))
     assert problem.uniform.prior is None
     np.testing.assert_allclose(problem.uniform.design[0], 0.2)
     np.testing.assert_allclose(problem.design[0], some_prior(5))
 
 
 def test_designs_cannot_be_changed():
-    weights, p, _ = Problem(NDCG(), 50, 2, True).design
+    weights, p, _ = Problem(NDCG(), Draw(2, n_items=50)).design
     for array in (weights, p):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

@@ -38,17 +38,21 @@ def candidates_of(split: Split, exclude: Pairs | None, candidates: Pairs | None)
     out = split.train
     if exclude is not None:
         excluded = as_matrix("exclude", exclude, split)
-        _check_held_out(split, excluded, False, "exclude holds", "leave this pair out of exclude")
+        _check_held_out(
+            split, excluded, "exclude holds", "leave this pair out of exclude", wanted=False
+        )
         out = out + excluded
     if candidates is None:
         return Candidates(out, only=False)
     listed = as_matrix("candidates", candidates, split)
-    _check_held_out(split, listed, True, "candidates lacks", "add this item to the user's list")
+    _check_held_out(
+        split, listed, "candidates lacks", "add this item to the user's list", wanted=True
+    )
     return Candidates(listed > out, only=True)
 
 
 def _check_held_out(
-    split: Split, matrix: sparse.csr_array, wanted: bool, what: str, remedy: str
+    split: Split, matrix: sparse.csr_array, what: str, remedy: str, *, wanted: bool
 ) -> None:
     there = np.ravel(matrix[split.users, split.items]) if len(split.users) else np.empty(0)
     for x in np.flatnonzero((there != 0) != wanted)[:1]:

@@ -160,7 +160,7 @@ def as_real(name: str, value: Any) -> float:
         raise ValueError(f"{name} is {shown(value)}; {name} is too large") from error
 
 
-def as_number(name: str, value: object, zero: bool = False) -> float:
+def as_number(name: str, value: object, *, zero: bool = False) -> float:
     """Return `value` as a float, or say why it is not a positive number (or `zero`)."""
     number = as_real(name, value)
     if not (0 < number < np.inf or (zero and number == 0)):

@@ -32,7 +32,7 @@ class Block:
 
     piece = 2**18  # scores that are compared together, so that they stay in the cache
 
-    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, only: bool):
+    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, *, only: bool):
         self.scores, self.rows, self.items, self.lists, self.only = scores, rows, items, lists, only
         self.n_items = scores.shape[1]
         lengths = np.diff(lists.indptr)
@@ -61,7 +61,9 @@ class Block:
         # NaN is neither above nor below. Counting both, not what is equal, makes it look like a
         # tie, so that only instances with ties need a closer look.
         if (x := np.flatnonzero(tied)).size:
-            some = type(self)(self.scores, self.rows[x], self.items[x], self.lists[x], self.only)
+            some = type(self)(
+                self.scores, self.rows[x], self.items[x], self.lists[x], only=self.only
+            )
             bad[x] |= some.count("equal")[0] <= tied[x]
         for x in np.flatnonzero(bad)[:1].tolist():
             row = self.scores[int(self.rows[x]), :]
@@ -152,11 +154,11 @@ class DeviceBlock(Block):
     Places go to the device on which the scores are, and counts come back: the scores stay there.
     """
 
-    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, only: bool):
+    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, *, only: bool):
         from array_api_compat import array_namespace
 
         self.xp = array_namespace(scores)
-        super().__init__(scores, rows, items, lists, only)
+        super().__init__(scores, rows, items, lists, only=only)
 
     def take(self, places: IntArray) -> Any:
         return self.xp.take(self.xp.reshape(self.scores, (-1,)), self.on_device(places))

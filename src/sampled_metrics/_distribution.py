@@ -24,7 +24,7 @@ MOST = 100.0  # of a table's values: a series is exact to some 1e-12 of the larg
 
 
 def probabilities(
-    ranks: NDArray[Any], n_items: NDArray[Any] | int, m: int, replacement: bool
+    ranks: NDArray[Any], n_items: NDArray[Any] | int, m: int, *, replacement: bool
 ) -> FloatArray:
     """Return the probability of each sampled rank, shape ``ranks.shape + (m + 1,)``.
 
@@ -69,7 +69,7 @@ def _multiply_up(rows: FloatArray) -> None:
 
 
 def expectation(
-    values: FloatArray, ranks: NDArray[Any], n_items: IntArray, replacement: bool
+    values: FloatArray, ranks: NDArray[Any], n_items: IntArray, *, replacement: bool
 ) -> FloatArray:
     """Return the mean of ``values[sampled rank - 1]`` for each of a flat array of ranks.
 
@@ -77,13 +77,13 @@ def expectation(
     """
     m = len(values) - 1
     found = np.empty((len(ranks), *values.shape[1:]))
-    smooth = _smooth_groups(n_items, m, replacement)
+    smooth = _smooth_groups(n_items, m, replacement=replacement)
     if np.abs(values).max() > MOST:
         smooth = []
     left = np.ones(len(ranks), dtype=bool)
     for x in smooth:
         left[x] = False
-        series = _series(m, int(n_items[x[0]]), replacement) @ values
+        series = _series(m, int(n_items[x[0]]), replacement=replacement) @ values
         for start in range(0, len(x), BLOCK // len(series)):
             some = x[start : start + BLOCK // len(series)]
             share = (ranks[some] - 1) / (n_items[some] - 1)
@@ -94,13 +94,13 @@ def expectation(
     step = max(1, SMALL // (m + 1))
     for start in range(0, len(pairs), step):
         some = rest[pairs[start : start + step]]
-        p = probabilities(ranks[some], n_items[some], m, replacement)
+        p = probabilities(ranks[some], n_items[some], m, replacement=replacement)
         each[start : start + step] = p @ values
     found[rest] = each[where]
     return found
 
 
-def expectation_over_ties(values: FloatArray, ranks: TiedRanks, replacement: bool) -> FloatArray:
+def expectation_over_ties(values: FloatArray, ranks: TiedRanks, *, replacement: bool) -> FloatArray:
     """Return the same for each entry of tied ranks, as a mean over the ranks that ties allow."""
     m = len(values) - 1
     found = np.empty((len(ranks), *values.shape[1:]))
@@ -110,8 +110,10 @@ def expectation_over_ties(values: FloatArray, ranks: TiedRanks, replacement: boo
         found[long], sure = _from_ends(values, ranks[long])
         by_nodes[long] = ~sure
     x = np.flatnonzero(by_nodes)
-    at = nodes_of_ties(ranks[x], m, replacement)
-    found[x] = at.mean(expectation(values, at.ranks, ranks.n_items[x][at.entry], replacement))
+    at = nodes_of_ties(ranks[x], m, replacement=replacement)
+    found[x] = at.mean(
+        expectation(values, at.ranks, ranks.n_items[x][at.entry], replacement=replacement)
+    )
     return found
 
 
@@ -155,17 +157,17 @@ def _degree(m: int) -> int:
     return min(m, 4 + int(9 * sqrt(m)))
 
 
-def _series(m: int, n: int, replacement: bool) -> FloatArray:
+def _series(m: int, n: int, *, replacement: bool) -> FloatArray:
     """Return Chebyshev coefficients of the probabilities in 1 - 2 (share of others above)."""
     degree = _degree(m)
     x = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-    at_nodes = probabilities(1 + (n - 1) * (1 - x) / 2, n, m, replacement)
+    at_nodes = probabilities(1 + (n - 1) * (1 - x) / 2, n, m, replacement=replacement)
     series = 2 / (degree + 1) * chebvander(x, degree).T @ at_nodes
     series[0] /= 2
     return series
 
 
-def _smooth_groups(n_items: IntArray, m: int, replacement: bool) -> list[IntArray]:
+def _smooth_groups(n_items: IntArray, m: int, *, replacement: bool) -> list[IntArray]:
     """Return places that share a series, where there are many of them."""
     enough = 8 * (_degree(m) + 1)
     if replacement:  # only the share of the others that are above matters
@@ -205,7 +207,7 @@ class Nodes(NamedTuple):
         return np.add.reduceat(weight * each, starts, axis=0)
 
 
-def nodes_of_ties(ranks: TiedRanks, m: int, replacement: bool) -> Nodes:
+def nodes_of_ties(ranks: TiedRanks, m: int, *, replacement: bool) -> Nodes:
     """Return nodes for probabilities of sampled ranks, and products of two of them.
 
     Given the rank, these are polynomials of degree m and 2m. In the angle of `_degree` they are
@@ -235,7 +237,7 @@ def nodes_of_ties(ranks: TiedRanks, m: int, replacement: bool) -> Nodes:
 
 
 def chain_probabilities(
-    between: IntArray, behind: IntArray, m: int, replacement: bool
+    between: IntArray, behind: IntArray, m: int, *, replacement: bool
 ) -> FloatArray:
     """Return the probability of each H_j+1 given each H_j, shape ``(..., m + 1, m + 1)``.
 

@@ -11,7 +11,7 @@ import pooch
 from requests import exceptions
 
 
-def download(url: str, path: Path, checksum: str, advice: str, progress: bool) -> None:
+def download(url: str, path: Path, checksum: str, advice: str, *, progress: bool) -> None:
     """Download `url` to `path`, unless the right file is there already.
 
     The file is received in memory, verified, and only then written, so that a process that is

@@ -31,7 +31,7 @@ def open_lines(path: Path) -> Iterator[str]:
 
 
 def read_integers(
-    path: str | os.PathLike[str], lines: Iterable[str], n_numbers: int, more: bool = False
+    path: str | os.PathLike[str], lines: Iterable[str], n_numbers: int, *, more: bool = False
 ) -> NDArray[np.int32]:
     """Return whole numbers from tab separated lines, one row of the result for each column.
 

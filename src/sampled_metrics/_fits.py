@@ -52,7 +52,7 @@ def draw_to_fit(n_items: IntArray, draw: Draw, fit: Fit) -> Draw:
 class Tables:
     """Estimates of all cells, fitted once for each number of items and kept."""
 
-    def __init__(self, cells: list[Cell], draw: Draw, fit: Fit, progress: bool = False) -> None:
+    def __init__(self, cells: list[Cell], draw: Draw, fit: Fit, *, progress: bool = False) -> None:
         as_choice("fit", fit, ("each", "paper"))
         self.cells, self.draw, self.fit, self.progress = cells, draw, fit, progress
         self._kept: dict[tuple[int, bool], FloatArray] = {}
@@ -63,7 +63,10 @@ class Tables:
         from tqdm import tqdm
 
         if len(n_items) and not any(cell.estimator.needs_n_items for cell in self.cells):
-            yield np.arange(len(n_items)), self._table(int(n_items[0]), self.draw.replacement)
+            yield (
+                np.arange(len(n_items)),
+                self._table(int(n_items[0]), replacement=self.draw.replacement),
+            )
             return
         fitted = draw_to_fit(n_items, self.draw, self.fit)
         each = np.broadcast_to(np.asarray(fitted.n_items), n_items.shape)
@@ -71,9 +74,9 @@ class Tables:
         alike = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
         bar = tqdm(sizes, "fitting", delay=2, disable=not self.progress)
         for n, x in zip(bar, alike, strict=True):
-            yield x, self._table(int(n), fitted.replacement)
+            yield x, self._table(int(n), replacement=fitted.replacement)
 
-    def _table(self, n: int, replacement: bool) -> FloatArray:
+    def _table(self, n: int, *, replacement: bool) -> FloatArray:
         if (n, replacement) not in self._kept:
             draw = Draw(self.draw.n_samples, n_items=n, replacement=replacement)
             columns = [self._column(place, draw) for place in range(len(self.cells))]

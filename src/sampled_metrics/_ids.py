@@ -47,7 +47,7 @@ def number_ids(
     )
 
 
-def as_ids(name: str, values: ArrayLike, numbers: bool = False) -> NDArray[Any]:
+def as_ids(name: str, values: ArrayLike, *, numbers: bool = False) -> NDArray[Any]:
     """Return ids as an array of int64 if they are numbers, as one of objects if they are not.
 
     Numbers of rows or columns (`numbers`) are small, and integers that are names may be any.

@@ -22,15 +22,15 @@ class Model:
     rows: Callable[[IntArray], Any]
     n_items: int
 
-    def block(self, users: IntArray, items: IntArray, lists: Any, only: bool) -> Block:
+    def block(self, users: IntArray, items: IntArray, lists: Any, *, only: bool) -> Block:
         """Return the scores of instances, which are sorted by user, ready to count in."""
         distinct, place = np.unique(users, return_inverse=True)
         scores = _checked(self.name, self.rows(distinct), (len(distinct), self.n_items))
         if on_a_device(scores):
-            return DeviceBlock(scores, place, items, lists, only)
+            return DeviceBlock(scores, place, items, lists, only=only)
         if hasattr(scores, "toarray"):
             scores = as_csr(scores).toarray()
-        return Block(np.ascontiguousarray(scores), place, items, lists, only)
+        return Block(np.ascontiguousarray(scores), place, items, lists, only=only)
 
 
 def as_model(model: Any, split: Split) -> Model:
@@ -68,7 +68,7 @@ def _checked(name: str, given: Any, shape: tuple[int, int]) -> Any:
     if on_a_device(given):
         return _checked_tensor(name, given, shape)
     scores = given if hasattr(given, "tocsr") else as_array(name, given)
-    _check_shape(name, scores, shape, scores.dtype.kind in "fiub")
+    _check_shape(name, scores, shape, real=scores.dtype.kind in "fiub")
     return scores
 
 
@@ -83,11 +83,11 @@ def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
     if xp.isdtype(scores.dtype, "bool"):  # which the standard does not compare
         scores = xp.astype(scores, xp.uint8)
     real = xp.isdtype(scores.dtype, ("real floating", "integral"))
-    _check_shape(name, scores, shape, real)
+    _check_shape(name, scores, shape, real=real)
     return scores
 
 
-def _check_shape(name: str, scores: Any, shape: tuple[int, int], real: bool) -> None:
+def _check_shape(name: str, scores: Any, shape: tuple[int, int], *, real: bool) -> None:
     if tuple(scores.shape) != shape or not real:
         raise ValueError(
             f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "

@@ -63,8 +63,10 @@ def sampled_moments(ranks: Any, tables: Tables) -> Moments:
         offset[x] = table[0]
         table = table - table[0]
         some = ranks[x] if isinstance(ranks, TiedRanks) else TiedRanks(ranks[x], 0, n[x])
-        at = nodes_of_ties(some, draw.n_samples, draw.replacement)
-        both = expectation(np.hstack([table, table**2]), at.ranks, n[x][at.entry], draw.replacement)
+        at = nodes_of_ties(some, draw.n_samples, replacement=draw.replacement)
+        both = expectation(
+            np.hstack([table, table**2]), at.ranks, n[x][at.entry], replacement=draw.replacement
+        )
         of_sample, of_square = np.split(both, 2, axis=1)
         mean[x], mean_square[x] = at.mean(of_sample), at.mean(of_sample**2)
         second[x] = at.mean(of_square)

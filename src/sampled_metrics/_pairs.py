@@ -84,7 +84,9 @@ def pairs_of(
     if isinstance(given, Mapping):
         if not (needed or possible):
             _refuse_values(name, given)
-        return _pairs_of_dict(name, given, next(iter((*needed, *possible)), None), not needed)
+        return _pairs_of_dict(
+            name, given, next(iter((*needed, *possible)), None), optional=not needed
+        )
     required = both | {keyword: columns[keyword] for keyword in needed}
     table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
     values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}
@@ -111,8 +113,10 @@ def _refuse_values(name: str, given: Mapping[Any, Any]) -> None:
             )
 
 
-def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: str | None, optional: bool) -> Pairs:
-    rows = [_entries(name, user, row, optional) for user, row in given.items()]
+def _pairs_of_dict(
+    name: str, given: Mapping[Any, Any], value: str | None, *, optional: bool
+) -> Pairs:
+    rows = [_entries(name, user, row, lists=optional) for user, row in given.items()]
     valued = {isinstance(row, Mapping) for row in rows}
     if value is not None and len(valued) > 1:
         raise ValueError(f"{name} holds dicts and lists; give one or the other for every user")
@@ -130,7 +134,7 @@ def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: str | None, optio
     return pairs
 
 
-def _entries(name: str, user: object, row: Any, lists: bool) -> Any:
+def _entries(name: str, user: object, row: Any, *, lists: bool) -> Any:
     """Return the items of one user, with their values if these were given."""
     if isinstance(row, Mapping):
         return row

@@ -99,12 +99,12 @@ def end_of(nodes: IntArray, group: Group, n: int, metric: Metric, draw: Draw) ->
             off = each - np.interp(ranks, nodes, exact)
             rest = min(rest[0], float(off.min())), max(rest[1], float(off.max()))
             extent = min(extent[0], float(each.min())), max(extent[1], float(each.max()))
-    p = probabilities(np.minimum(nodes, n), n, m, replacement)[:, :-1]
-    error = _interpolation_error(nodes[nodes <= n], n, m, replacement)
+    p = probabilities(np.minimum(nodes, n), n, m, replacement=replacement)[:, :-1]
+    error = _interpolation_error(nodes[nodes <= n], n, m, replacement=replacement)
     return End(p, error, exact, rest, extent)
 
 
-def _interpolation_error(nodes: IntArray, n: int, m: int, replacement: bool) -> FloatArray:
+def _interpolation_error(nodes: IntArray, n: int, m: int, *, replacement: bool) -> FloatArray:
     """Bound the error of interpolating P(sampled rank <= j | r) between nodes, for j = 1, ..., m.
 
     A function whose slope stays between two numbers leaves its chord over a step of length h by at
@@ -119,7 +119,7 @@ def _interpolation_error(nodes: IntArray, n: int, m: int, replacement: bool) -> 
     if not replacement:
         peaks = np.floor(peaks)
     slope, peak = (
-        m / (n - 1) * probabilities(np.minimum(at, others), others, m - 1, replacement)
+        m / (n - 1) * probabilities(np.minimum(at, others), others, m - 1, replacement=replacement)
         for at in (nodes, peaks)
     )
     inside = (nodes[:-1, None] < peaks) & (peaks < nodes[1:, None])

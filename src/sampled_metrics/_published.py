@@ -25,7 +25,7 @@ class Published:
     choices: Sequence[tuple[str, ...]]
 
     def get(
-        self, folder: str | os.PathLike[str] | None, base_url: str | None, progress: bool
+        self, folder: str | os.PathLike[str] | None, base_url: str | None, *, progress: bool
     ) -> list[Path]:
         """Return the paths of the files in `folder` or in the user's cache, in their order."""
         show = as_flag("progress", progress)
@@ -34,7 +34,9 @@ class Published:
         local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
         if local is not None:
             return self._find(as_path("folder", local, "folder").expanduser())
-        return [self._download(name, base_url or self.address, show) for name in self.checksums]
+        return [
+            self._download(name, base_url or self.address, progress=show) for name in self.checksums
+        ]
 
     def _find(self, folder: Path) -> list[Path]:
         if not folder.is_dir():
@@ -48,7 +50,7 @@ class Published:
             paths.append(there[0])
         return paths
 
-    def _download(self, name: str, base_url: str, progress: bool) -> Path:
+    def _download(self, name: str, base_url: str, *, progress: bool) -> Path:
         # Imported here: slow, and needed only by those who download.
         from sampled_metrics._download import cache_folder, download
 
@@ -59,7 +61,7 @@ class Published:
             f"environment variable {FOLDER_VARIABLE} to it."
         )
         url = f"{base_url.rstrip('/')}/{name}"
-        download(url, path, self.checksums[name], by_hand, progress)
+        download(url, path, self.checksums[name], by_hand, progress=progress)
         return path
 
     @property

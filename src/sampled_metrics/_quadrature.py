@@ -14,7 +14,7 @@ GROWTH = 16  # of the panels behind them
 
 
 def rank_grid(
-    n: int, m: int, replacement: bool, cut: int | None, prior: FloatArray | None = None
+    n: int, m: int, cut: int | None, prior: FloatArray | None = None, *, replacement: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return ranks and weights whose weighted sums are means over the ranks 1, ..., n.
 

@@ -17,6 +17,7 @@ def paired_tests(
     confidence: float,
     n_resamples: int,
     rng: np.random.Generator,
+    *,
     progress: bool,
 ) -> dict[str, FloatArray]:
     """Test each column of paired differences, shape (n_users, n_columns), against a mean of 0."""

@@ -131,7 +131,7 @@ def load_amazon(
     as_flag("validation", validation)  # before the download
     address, name = SOURCES[category]
     published = Published(address, {name: CHECKSUMS[category]}, [(name, f"{name}.gz")])
-    paths = published.get(folder, base_url, progress)
+    paths = published.get(folder, base_url, progress=progress)
     events = read_sequences(paths[0])
     counts = {f"{column}s": events[column].nunique() for column in ("user", "item")}
     check_counts(paths, {"events": len(events)} | counts, COUNTS[category])

@@ -142,12 +142,12 @@ def evaluate(
     if draw is None:
         columns, moments = _of_exact(users, listed, None, _some(n_items, x))
     elif given == "exact":
-        tables = Tables(cells, draw.take(x), fit, show)
+        tables = Tables(cells, draw.take(x), fit, progress=show)
         columns, moments = _of_exact(users, listed, tables, tables.draw.n_items)
     else:
-        tables = Tables(cells, draw.take(x), fit, show)
+        tables = Tables(cells, draw.take(x), fit, progress=show)
         columns, moments = _of_samples(users, tables)
-        bounds = _bounds(users, listed, tables.draw, level, show)
+        bounds = _bounds(users, listed, tables.draw, level, progress=show)
     names = x if users.users is None else users.users
     return Evaluation(moments, columns, names, of_users, bounds, draw, level)
 
@@ -254,7 +254,7 @@ def _estimates(name: str, ranks: Any, tables: Tables) -> FloatArray:
 
 
 def _bounds(
-    users: Aligned, metrics: list[Metric], draw: Draw, confidence: float, progress: bool
+    users: Aligned, metrics: list[Metric], draw: Draw, confidence: float, *, progress: bool
 ) -> dict[tuple[str, str], Bounds]:
     """Return what the samples leave open, where each user has one relevant item."""
     from tqdm import tqdm

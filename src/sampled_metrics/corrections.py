@@ -139,8 +139,9 @@ class CorrectedMetric:
                     f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
                 )
             table = np.zeros((q, m + 1))
+            draw = Draw(m, n_items=n, replacement=self.draw.replacement)
             for j in range(1, q + 1 if k is None else min(q, k) + 1):
-                problem = Problem(self.metric, n, m, self.draw.replacement, prior, j, q)
+                problem = Problem(self.metric, draw, prior, j, q)
                 solved = np.asarray(self.estimator.solve(problem))
                 if solved.shape != (m + 1,) or not np.isfinite(solved).all():
                     raise ValueError(
@@ -341,7 +342,9 @@ class CorrectedMetric:
                     term = weight[at[block, j], None] * terms[j]
                     both = np.stack([term + mean, term**2 + 2 * term * mean + square], axis=-1)
                     between = passed[:, j + 1] - passed[:, j]
-                    p = chain_probabilities(between, behind[:, j + 1], m, draw.replacement)
+                    p = chain_probabilities(
+                        between, behind[:, j + 1], m, replacement=draw.replacement
+                    )
                     mean, square = np.moveaxis(p @ both, -1, 0)
                 variance[x[block]] = np.maximum(square[:, 0] - mean[:, 0] ** 2, 0.0)
         return variance

@@ -173,7 +173,7 @@ class Split:
         (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
         train, test = (rows, columns), (test_rows, test_columns)
         names = (user_names, item_names)
-        return _build(train, test, (n_rows, n_columns), names, repeated == "first")
+        return _build(train, test, (n_rows, n_columns), names, first=repeated == "first")
 
 
 class _PairError(ValueError):
@@ -216,6 +216,7 @@ def _build(
     test: tuple[IntArray, IntArray],
     shape: tuple[int, int],
     names: Names = (None, None),
+    *,
     first: bool = False,
 ) -> Split:
     """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
@@ -398,7 +399,7 @@ def leave_last_out(
             f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair "
             'once, for example with repeated="last"'
         )
-    once = _one_of_each(users, items, time, repeated == "last")
+    once = _one_of_each(users, items, time, last=repeated == "last")
     users, items, time = users[once], items[once], time[once]
     order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
     ends = np.cumsum(np.bincount(users))[np.bincount(users) > n_out]
@@ -410,7 +411,7 @@ def leave_last_out(
 
 
 def _one_of_each(
-    users: IntArray, items: IntArray, time: NDArray[Any], last: bool
+    users: IntArray, items: IntArray, time: NDArray[Any], *, last: bool
 ) -> NDArray[np.intp]:
     """Return the rows of the first event of each pair, or of the last, in their order."""
     order = np.argsort(time, kind="stable")[:: -1 if last else 1]

@@ -131,7 +131,7 @@ def expected_evaluation(
       recommender     metric    estimator     value
     0           C  Recall@10  uncorrected  0.569422
     """
-    tables = _tables(metrics, draw, estimators, fit, progress)
+    tables = _tables(metrics, draw, estimators, fit, progress=progress)
     rows = [
         (name, str(cell.metric), cell.label, value)
         for name, ranks in as_recommenders(recommenders, draw.n_items).items()
@@ -189,7 +189,7 @@ def sampled_evaluation(
     0           C  Recall@10  uncorrected    1
     1           C  Recall@10  uncorrected    2
     """
-    tables = _tables(metrics, draw, estimators, fit, progress)
+    tables = _tables(metrics, draw, estimators, fit, progress=progress)
     generator, n_runs = as_generator(rng), as_integer("repeats", repeats)
     rows = []
     for name, ranks in as_recommenders(recommenders, draw.n_items).items():
@@ -218,12 +218,12 @@ def as_recommenders(recommenders: Mapping[str, Given], n_items: ArrayLike | None
 
 
 def _tables(
-    metrics: Iterable[Metric], draw: Draw, estimators: object, fit: Fit, progress: bool
+    metrics: Iterable[Metric], draw: Draw, estimators: object, fit: Fit, *, progress: bool
 ) -> Tables:
     """Check what all evaluations by sampling are given."""
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     as_kind("draw", draw, Draw, "Draw(n_samples=100)")
-    return Tables(cells_of(listed, estimators), draw, fit, as_flag("progress", progress))
+    return Tables(cells_of(listed, estimators), draw, fit, progress=as_flag("progress", progress))
 
 
 def _means(ranks: Any, tables: Tables) -> FloatArray:
@@ -235,9 +235,11 @@ def _means(ranks: Any, tables: Tables) -> FloatArray:
     total = np.zeros(len(tables.cells))
     for x, table in tables.by_items(n):
         if isinstance(ranks, TiedRanks):
-            total += expectation_over_ties(table, ranks[x], draw.replacement).sum(axis=0)
+            total += expectation_over_ties(table, ranks[x], replacement=draw.replacement).sum(
+                axis=0
+            )
         else:
-            total += expectation(table, ranks[x], n[x], draw.replacement).sum(axis=0)
+            total += expectation(table, ranks[x], n[x], replacement=draw.replacement).sum(axis=0)
     return total / len(n)
 
 

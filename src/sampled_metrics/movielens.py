@@ -148,7 +148,7 @@ def load_movielens_1m(
     if source == "grouplens":
         choices = [("ratings.dat", "ml-1m/ratings.dat", *files)]
     published = Published(address, {name: CHECKSUMS[name] for name in files}, choices)
-    paths = published.get(folder, base_url, progress)
+    paths = published.get(folder, base_url, progress=progress)
     if source == "ncf":
         train, test = paths
         split = read_split(train, test, n_users=COUNTS["users"], n_items=COUNTS["items"])

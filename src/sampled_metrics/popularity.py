@@ -182,9 +182,9 @@ class WeightedDraw:
         masks, weights, shape = self._rows(above)
         if self.replacement:
             part, whole = _sums(masks, weights)
-            return probabilities(part + 1, whole + 1, m, True).reshape(*shape, m + 1)
+            return probabilities(part + 1, whole + 1, m, replacement=True).reshape(*shape, m + 1)
         found = [
-            _successive(masks[block], weights[block], m, method, self.weights.ndim == 1)
+            _successive(masks[block], weights[block], m, method, same=self.weights.ndim == 1)
             for block in blocks(len(masks), masks.shape[1])
         ]
         return np.concatenate([np.empty((0, m + 1)), *found]).reshape(*shape, m + 1)
@@ -336,7 +336,7 @@ def _sums(masks: NDArray[np.bool_], weights: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _successive(
-    masks: NDArray[np.bool_], weights: FloatArray, m: int, method: Method, same: bool
+    masks: NDArray[np.bool_], weights: FloatArray, m: int, method: Method, *, same: bool
 ) -> FloatArray:
     """Return the probabilities that h of m items drawn one after the other are above.
 

@@ -120,12 +120,12 @@ def estimate_rank_distribution(
     as_choice("method", method, ("likelihood", "entropy"))
     stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
     sampled, m, n = _each_user(sampled_ranks, draw, n_samples)
-    ranks, sizes = _groups(np.unique(n), int(m.max()), draw.replacement)
+    ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
-        shares = _by_likelihood(sampled, m, n, draw.replacement, ranks, sizes, stop)
+        shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
     else:
         one_n, one_m = _one("draw.n_items", n), _one("n_samples", m)
-        p = probabilities(ranks, one_n, one_m, draw.replacement)
+        p = probabilities(ranks, one_n, one_m, replacement=draw.replacement)
         f = np.bincount(sampled - 1, minlength=one_m + 1) / sampled.size
         shares = _by_entropy(p, f, sizes, weight)
     return np.repeat(shares / sizes, sizes)
@@ -180,7 +180,7 @@ def _one(name: str, numbers: IntArray) -> int:
     return int(numbers[0])
 
 
-def _groups(n_items: IntArray, m: int, replacement: bool) -> tuple[IntArray, IntArray]:
+def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, IntArray]:
     """Cut the ranks into groups; return the middle rank and the size of each.
 
     A group is at most a tenth of the standard error wide with which m samples place its ranks,
@@ -205,14 +205,17 @@ def _by_likelihood(
     sampled: IntArray,
     m: IntArray,
     n: IntArray,
-    replacement: bool,
     ranks: IntArray,
     sizes: IntArray,
     tolerance: float,
+    *,
+    replacement: bool,
 ) -> FloatArray:
     """Return the share of each group of ranks by expectation maximization."""
     first, users = _distinct(n, m, sampled)
-    p = _likelihoods(ranks[:, None], n[first], m[first], sampled[first] - 1, replacement)
+    p = _likelihoods(
+        ranks[:, None], n[first], m[first], sampled[first] - 1, replacement=replacement
+    )
     f = users / users.sum()
     shares: FloatArray = sizes / sizes.sum()
     for _ in range(MAX_ITERATIONS):
@@ -236,7 +239,7 @@ def _distinct(*columns: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _likelihoods(
-    ranks: IntArray, n: IntArray, drawn: IntArray, hits: IntArray, replacement: bool
+    ranks: IntArray, n: IntArray, drawn: IntArray, hits: IntArray, *, replacement: bool
 ) -> FloatArray:
     """Return the likelihood of each rank given hits above it, up to a factor for each column.
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sampled_metrics._checks import (
     FloatArray,
     as_array,
-    as_flag,
     as_integer,
     as_kind,
     as_probabilities,
@@ -23,6 +22,7 @@ from sampled_metrics._distribution import probabilities
 from sampled_metrics._quadrature import HEAD, rank_grid
 from sampled_metrics._terms import term_values
 from sampled_metrics.metric import Metric
+from sampled_metrics.sampling import Draw
 
 __all__ = ["Problem"]
 
@@ -37,12 +37,8 @@ class Problem:
     ----------
     metric : Metric
         The metric to estimate.
-    n_items : int
-        Number of items n: the relevant one, and all that can be drawn.
-    n_samples : int
-        Number of drawn items m.
-    replacement : bool
-        Whether one item may be drawn twice.
+    draw : Draw
+        The draw, with one number of items: the relevant one, and all that can be drawn.
     prior : ndarray of float64, shape (n_items,), optional
         Probability of each exact rank; None is uniform.
     order, n_relevant : int
@@ -53,12 +49,13 @@ class Problem:
     Raises
     ------
     ValueError
-        If a number is out of its range, or the prior has another number of ranks.
+        If the draw does not know one number of items, another number is out of its range, or the
+        prior has another number of ranks.
 
     Examples
     --------
-    >>> from sampled_metrics import Recall
-    >>> problem = Problem(Recall(k=10), n_items=1000, n_samples=3, replacement=True)
+    >>> from sampled_metrics import Draw, Recall
+    >>> problem = Problem(Recall(k=10), Draw(3, n_items=1000))
     >>> problem.sampled_values()
     array([1., 1., 1., 1.])
     >>> weights, p, exact = problem.design
@@ -67,20 +64,16 @@ class Problem:
     """
 
     metric: Metric
-    n_items: int
-    n_samples: int
-    replacement: bool
+    draw: Draw
     prior: FloatArray | None = None
     order: int = 1
     n_relevant: int = 1
 
     def __post_init__(self) -> None:
         as_kind("metric", self.metric, Metric, "Recall(k=10)")
-        checked: dict[str, int | bool] = {"replacement": as_flag("replacement", self.replacement)}
-        for name, low in (("n_items", 2), ("n_samples", 1), ("order", 1), ("n_relevant", 1)):
-            checked[name] = as_integer(name, getattr(self, name), low)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        one_number("draw", self.draw)
+        for name in ("order", "n_relevant"):
+            object.__setattr__(self, name, as_integer(name, getattr(self, name)))
         if self.order > self.n_relevant:
             raise ValueError(f"order is {self.order}; order must be at most {self.n_relevant}")
         if self.prior is not None:
@@ -91,6 +84,16 @@ class Problem:
                     f"({self.n_items},)"
                 )
             object.__setattr__(self, "prior", read_only(prior))
+
+    @property
+    def n_items(self) -> int:
+        """Number of items n of the draw."""
+        return one_number("draw", self.draw)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of drawn items m."""
+        return self.draw.n_samples
 
     def exact_values(self, ranks: ArrayLike) -> FloatArray:
         """Compute the metric at exact ranks.
@@ -138,15 +141,10 @@ class Problem:
         smooth in the rank up to its cutoff.
         """
         if self.prior is None:
-            ranks, weights, p = _uniform_design(*self._draw, self._far_cut)
+            ranks, weights, p = _uniform_design(self.draw, self._far_cut)
         else:
-            ranks, weights = rank_grid(*self._draw, self._far_cut, self.prior)
-            p = probabilities(ranks, *self._draw)
+            ranks, weights, p = _design(self.draw, self._far_cut, self.prior)
         return weights, p, self.exact_values(ranks)
-
-    @property
-    def _draw(self) -> tuple[int, int, bool]:
-        return self.n_items, self.n_samples, self.replacement
 
     @property
     def _far_cut(self) -> int | None:
@@ -158,7 +156,7 @@ class Problem:
     def gram(self) -> FloatArray:
         """Mean of P(i | r) P(j | r) over all ranks r, shape (n_samples + 1, n_samples + 1)."""
         if self.prior is None:
-            return _uniform_gram(*self._draw, self._far_cut)
+            return _uniform_gram(self.draw, self._far_cut)
         weights, p, _ = self.design
         return np.asarray((weights[:, None] * p).T @ p)
 
@@ -168,16 +166,32 @@ class Problem:
         return replace(self, prior=None)
 
 
-@lru_cache(maxsize=2)  # estimators and metrics for the same draw follow each other
-def _uniform_design(
-    n: int, m: int, replacement: bool, cut: int | None
+def one_number(name: str, draw: Draw) -> int:
+    """Return the number of items of a draw that has one for all."""
+    as_kind(name, draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+    if draw.n_items is None:
+        raise ValueError(
+            f"{name}.n_items is None; give the number of items: "
+            f"Draw(n_samples={draw.n_samples}, n_items=...)"
+        )
+    return as_integer(f"{name}.n_items", draw.n_items, low=2)
+
+
+def _design(
+    draw: Draw, cut: int | None, prior: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    ranks, weights = rank_grid(n, m, replacement, cut)
-    p = probabilities(ranks, n, m, replacement)
+    n, m, again = one_number("draw", draw), draw.n_samples, draw.replacement
+    ranks, weights = rank_grid(n, m, cut, prior, replacement=again)
+    return ranks, weights, probabilities(ranks, n, m, replacement=again)
+
+
+@lru_cache(maxsize=2)  # estimators and metrics for the same draw follow each other
+def _uniform_design(draw: Draw, cut: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    ranks, weights, p = _design(draw, cut)
     return read_only(ranks), read_only(weights), read_only(p)
 
 
 @lru_cache(maxsize=2)
-def _uniform_gram(n: int, m: int, replacement: bool, cut: int | None) -> FloatArray:
-    _, weights, p = _uniform_design(n, m, replacement, cut)
+def _uniform_gram(draw: Draw, cut: int | None) -> FloatArray:
+    _, weights, p = _uniform_design(draw, cut)
     return read_only((weights[:, None] * p).T @ p)

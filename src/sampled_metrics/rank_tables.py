@@ -329,7 +329,7 @@ def ranks_by_name(
     }
 
 
-def _recommenders(opened: Table, given: object, is_named: bool) -> tuple[list[str], IntArray]:
+def _recommenders(opened: Table, given: object, *, is_named: bool) -> tuple[list[str], IntArray]:
     """Return the names of the recommenders, and the number of each row's."""
     if "recommender" in opened:
         ids = opened.ids("recommender")

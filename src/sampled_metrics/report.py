@@ -169,7 +169,7 @@ class Evaluation:
                 self.moments[a].mean[:, columns] - self.moments[b].mean[:, columns]
                 for a, b in pairs
             ]
-            tests = paired_tests(np.hstack(each), self.confidence, count, generator, show)
+            tests = paired_tests(np.hstack(each), self.confidence, count, generator, progress=show)
             frame = pd.DataFrame(keys, columns=["first", "second", "metric", "estimator"])
             frames.append(frame.assign(**tests, users=len(self.users)))
         return pd.concat(frames, ignore_index=True)

@@ -153,8 +153,8 @@ class Draw:
             n = self.items_of(ranks)
             p = np.zeros((len(ranks), m + 1))
             for block in blocks(len(ranks), 100 * (m + 1)):
-                at = nodes_of_ties(ranks[block], m, self.replacement)
-                each = probabilities(at.ranks, n[block][at.entry], m, self.replacement)
+                at = nodes_of_ties(ranks[block], m, replacement=self.replacement)
+                each = probabilities(at.ranks, n[block][at.entry], m, replacement=self.replacement)
                 np.add.at(p[block], at.entry, at.weight[:, None] * each)
             return p
         if isinstance(ranks, Ranks):
@@ -162,7 +162,7 @@ class Draw:
                 "ranks is a Ranks; pmf takes one relevant item per entry, as a plain array"
             )
         r, n = self._plain(ranks)
-        return probabilities(r, n, m, self.replacement)
+        return probabilities(r, n, m, replacement=self.replacement)
 
     def expect(self, ranks: Ranks | TiedRanks | ArrayLike, metric: Metric) -> FloatArray:
         r"""Compute the expectation of a sampled metric, exactly and without sampling.
@@ -343,11 +343,11 @@ class Draw:
             )
         if not isinstance(ranks, TiedRanks):
             r, n = self._plain(ranks)
-            each = expectation(values, r.ravel(), n.ravel(), self.replacement)
+            each = expectation(values, r.ravel(), n.ravel(), replacement=self.replacement)
             found: FloatArray = each.reshape(r.shape + values.shape[1:])[()]  # no 0-d array
             return found
         self.items_of(ranks)  # checks them
-        return expectation_over_ties(values, ranks, self.replacement)
+        return expectation_over_ties(values, ranks, replacement=self.replacement)
 
     def take(self, index: Any) -> Draw:
         """Return the draw for some of the instances.
@@ -425,6 +425,7 @@ def expect_terms(
     ranks: Ranks,
     metric: Metric,
     table: Callable[[int, int], FloatArray],
+    *,
     by_items: bool = False,
 ) -> FloatArray:
     """Return the expectation of the weighted sum of ``table(q, n)[j - 1, H_j]`` over j.
@@ -437,7 +438,7 @@ def expect_terms(
     for q, items, x, at in by_count(ranks, n if by_items else np.zeros_like(n)):
         total[x] = 0
         for j, values in enumerate(table(q, items)):
-            each = expectation(values, alone[at[:, j]], n[x] - q + 1, draw.replacement)
+            each = expectation(values, alone[at[:, j]], n[x] - q + 1, replacement=draw.replacement)
             total[x] += weight[at[:, j]] * each
     return total
 

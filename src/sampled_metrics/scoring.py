@@ -146,7 +146,7 @@ def _count(
 ) -> tuple[IntArray, IntArray]:
     """Count the candidates above and level with the held-out item of each instance."""
     users, items = split.users[instances], split.items[instances]
-    block = model.block(users, items, rule.lists[users], rule.only)
+    block = model.block(users, items, rule.lists[users], only=rule.only)
     above, tied = block.above_and_tied()
     if (bad := block.first_bad(tied)) is not None:
         x, item = bad

@@ -175,7 +175,7 @@ def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Flo
     array([[0., 1.]])
     """
     # Given the rank it is a polynomial of degree m, as that of a draw with replacement is.
-    at = nodes_of_ties(settled(ranks, ties), n_samples, True)
+    at = nodes_of_ties(settled(ranks, ties), n_samples, replacement=True)
     others = ranks.n_items[at.entry, None] - 1
     another = (at.ranks[:, None] - 1 - np.arange(k)) / others
     each = np.zeros((len(at.ranks), k))

@@ -101,7 +101,7 @@ class Answer:
         """Return whether the entry is the one with this digest; None if there is none yet."""
         if _is_missing(entry):
             return None
-        texts = _readings(entry, self._percent)
+        texts = _readings(entry, percent=self._percent)
         return self._digests[place] in [_digest(place, text) for text in texts]
 
     @staticmethod
@@ -175,10 +175,10 @@ def _is_missing(entry: object) -> bool:
     return entry is ... or entry is None or (isinstance(entry, str) and _text(entry) == "")
 
 
-def _readings(entry: object, percent: bool) -> list[str]:
+def _readings(entry: object, *, percent: bool) -> list[str]:
     """Return what an entry may be taken for, itself first."""
     if isinstance(entry, str):
-        entry = _number(_text(entry), percent)
+        entry = _number(_text(entry), percent=percent)
     if isinstance(entry, bool) or not isinstance(entry, Real):
         return [_text(entry)]
     value = float(entry)
@@ -210,7 +210,7 @@ def _rewritten(text: str) -> str | None:
     return whole + (f".{part}" if part else "") + percent.strip()
 
 
-def _number(text: str, percent: bool) -> float | str:
+def _number(text: str, *, percent: bool) -> float | str:
     """Return the number that a text reads as, or else the text."""
     match = NUMBER.fullmatch(GROUPS.sub(r"\1", _unified(text)))
     if not match:
