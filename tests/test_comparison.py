@@ -355,7 +355,7 @@ def test_with_a_wrong_sign_more_users_are_more_certainly_wrong(pilot):
     assert not found.order_kept
     assert found.users_needed() == inf
     right = [found.at(n_users=n).right_order() for n in (100, 1000, 10_000, 100_000)]
-    wrong = [found.at(n_users=n).power()[1] for n in (100, 1000, 10_000, 100_000)]
+    wrong = [found.at(n_users=n).power().wrong for n in (100, 1000, 10_000, 100_000)]
     assert (np.diff(right) < 0).all()
     assert right[-1] < 1e-6
     assert (np.diff(wrong) >= 0).all()

@@ -9,8 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Annotation
+from traitlets.config import Config
 
 from sampled_metrics.book import (
     COLORS,
@@ -61,6 +63,48 @@ def test_a_histogram_counts_and_marks_what_values_are_compared_with():
     assert not ax.lines
 
 
+def test_the_look_of_every_figure():
+    figure, ax = plt.subplots()
+    (line,) = ax.plot([0, 1], label="a line")
+    title = ax.set_title("What it shows", loc="left")
+    assert figure.get_size_inches().tolist() == [7.2, 3.6]
+    assert (line.get_linewidth(), line.get_solid_capstyle()) == (2, "round")
+    assert ax.get_axisbelow() is True
+    assert ax.get_xgridlines()[0].get_visible()
+    assert ax.get_xgridlines()[0].get_alpha() == 0.25
+    drawn = {side for side, spine in ax.spines.items() if spine.get_visible()}
+    assert drawn == {"left", "bottom"}
+    assert not ax.legend().get_frame_on()
+    assert ax.get_xticklabels()[0].get_fontsize() == title.get_fontsize() == 11.5
+    assert title.get_fontweight() == "semibold"
+    assert ax.get_title(loc=mpl.rcParams["axes.titlelocation"]) == "What it shows"
+    assert figure.get_layout_engine() is not None
+
+
+@pytest.fixture
+def notebook():
+    """The formatters of a notebook that uses the book's style."""
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    with np.printoptions():
+        use_style()
+        yield known(shell.display_formatter).formatters
+    InteractiveShell.clear_instance()
+
+
+def test_in_a_notebook_a_long_table_shows_its_first_and_last_rows(notebook):
+    def n_rows(length):
+        return notebook["text/html"](pd.DataFrame({"a": range(length)})).count("<tr")
+
+    assert [n_rows(length) for length in (59, 60, 61)] == [60, 61, 12]  # with a head, and dots
+    with pd.option_context("display.max_rows", None):
+        assert n_rows(61) == 62
+
+
+def test_in_a_notebook_numbers_have_six_digits(notebook):
+    shown = [notebook["text/plain"](x) for x in (0.123456789, np.float64(1234567.8))]
+    assert shown == ["0.123457", "1234568.0"]
+
+
 def test_outside_a_notebook_numpy_and_pandas_are_left_alone():
     assert repr(np.float64(1)) == "np.float64(1.0)"
     assert 'border="1"' in pd.DataFrame({"a": [1]})._repr_html_()  # type: ignore[operator]
@@ -82,6 +126,36 @@ def test_a_figure_has_a_second_drawing_for_phones_and_is_as_it_was(shape):
     np.testing.assert_allclose([ax.get_position().bounds for ax in axes.flat], places, atol=0.01)
 
 
+@pytest.mark.parametrize(("height", "on_a_phone"), [(4.8, 0.85 * 4.8), (3.0, 2.6), (2.0, 2.0)])
+def test_on_a_phone_one_panel_is_nearly_as_high_as_it_was(height, on_a_phone):
+    figure, _ = plt.subplots(figsize=(7.2, height))
+    shown = ElementTree.fromstring(narrow(both_widths(figure))).attrib["height"]
+    assert float(shown.removesuffix("pt")) / 72 == pytest.approx(on_a_phone, abs=0.01)
+
+
+def test_on_a_phone_panels_follow_one_another_as_they_are_read():
+    figure, axes = plt.subplots(2, 2)
+    for ax, name in zip(axes.flat, "ABCD", strict=True):
+        ax.set_title(name)
+    drawing = narrow(both_widths(figure))
+    corners = re.findall(r'id="axes_\d".*?d="M ([\d.]+) ([\d.]+)', drawing, re.S)
+    x, y = np.array(corners, dtype=float).T
+    assert np.ptp(x) < 20
+    assert (np.diff(y) > 50).all()
+
+
+def test_numbers_at_a_logarithmic_axis():
+    def labels(low, high):
+        figure, ax = plt.subplots()
+        ax.set(xscale="log", xlim=(low, high))
+        both_widths(figure)
+        return [text.get_text() for text in ax.get_xticklabels()]
+
+    assert labels(1e-4, 3e6)[1:-1] == ["0.0001", "0.01", "1", "100", "10,000", "1,000,000"]
+    for limits in ((0.9e-4, 1), (1, 3.1e6)):
+        assert any("10^" in label for label in labels(*limits))
+
+
 def test_on_a_phone_panels_that_stood_above_one_another_stand_side_by_side():
     figure, _ = plt.subplots(2, 3, sharex=True, sharey=True)
     drawing = narrow(both_widths(figure))
@@ -90,6 +164,7 @@ def test_on_a_phone_panels_that_stood_above_one_another_stand_side_by_side():
     assert (x[0] < x[1]).all()
     np.testing.assert_allclose(y[0], y[1])
     assert y[0].tolist() == sorted(y[0])
+    assert x.max() > width(drawing) / 2
 
 
 def test_on_a_phone_each_panel_says_what_its_axes_are():

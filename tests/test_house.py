@@ -15,7 +15,7 @@ ORDER = """
     metric metrics _engines _engine_ranks _values tables
     _terms _quadrature _distribution sampling popularity problem
     corrections estimator estimators priors dominance _programs bounds _curve explanation
-    _fits _moments comparison power evaluation
+    _same_users _fits _moments comparison power evaluation
     _aligned _significance _plot report answer cli __main__ __init__
 """.split()
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))

@@ -93,7 +93,7 @@ def test_every_public_method_is_documented(name):
 
 def test_examples_are_everywhere_where_a_user_begins():
     results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
-    results |= {"Evaluation", "Explanation"}
+    results |= {"Evaluation", "Explanation", "Power"}
     for name in set(sampled_metrics.__all__) - results - {"Recommender"}:
         assert "Examples" in sections(getattr(sampled_metrics, name).__doc__), name
 

@@ -3,7 +3,7 @@
 from sampled_metrics.amazon import load_amazon, read_sequences
 from sampled_metrics.answer import evaluate
 from sampled_metrics.bounds import Bounds, identified_set, metric_bounds
-from sampled_metrics.comparison import Comparison, compare
+from sampled_metrics.comparison import Comparison, Power, compare
 from sampled_metrics.corrections import CorrectedMetric
 from sampled_metrics.data import Split, leave_last_out, read_split
 from sampled_metrics.dominance import Dominance, dominates
@@ -70,6 +70,7 @@ __all__ = [
     "MatrixFactorization",
     "Metric",
     "Multinomial",
+    "Power",
     "Precision",
     "Problem",
     "RankEstimate",

@@ -19,7 +19,7 @@ from sampled_metrics._checks import (
     shown,
 )
 from sampled_metrics._ids import as_users
-from sampled_metrics.comparison import check_same_users
+from sampled_metrics._same_users import check_same_users
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks, one_instance_each, users_of
 

@@ -42,12 +42,12 @@ Shape = Literal["unimodal", "decreasing"]
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest value that an exact metric can have.
+    """The ends of an interval, such as the smallest and the largest value that a metric can have.
 
     Attributes
     ----------
     low, high : float
-        The two values.
+        The two ends.
     """
 
     low: float

@@ -9,40 +9,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import ceil, inf, isfinite, nan, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._checks import (
     FloatArray,
-    IntArray,
     as_choice,
     as_confidence,
     as_flag,
     as_integer,
-    as_integers,
     as_kind,
     as_number,
     as_real,
-    labels_of,
     same_index,
-    shown,
 )
 from sampled_metrics._fits import Fit, Tables, cells_of
 from sampled_metrics._moments import Moments, clean_mean, exact_moments, sampled_moments
+from sampled_metrics._same_users import (
+    Given,
+    as_ranks_of_users,
+    check_same_names,
+    check_same_users,
+)
+from sampled_metrics.bounds import Bounds
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import Uncorrected
 from sampled_metrics.metric import Metric
-from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
-from sampled_metrics.ties import TiedRanks, check_instances
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "Power", "compare"]
 
-Given = Ranks | TiedRanks | ArrayLike
+
+class Power(NamedTuple):
+    """The probabilities that the whole interval of a difference is on one side of 0.
+
+    Attributes
+    ----------
+    right : float
+        The power of the test: that its sign is that of the exact difference.
+    wrong : float
+        That it has the other sign, an error of the third kind.
+    """
+
+    right: float
+    wrong: float
 
 
 @dataclass(frozen=True)
@@ -109,7 +123,7 @@ class Comparison:
         """Whether the evaluation, on average, orders the two as the exact metric does."""
         return bool(np.sign(self.difference) == np.sign(self.exact_difference))
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = 0.95) -> Bounds:
         """Compute the interval in which the reported difference lies with this probability.
 
         An interval of this length around a reported difference covers `difference` with this
@@ -122,8 +136,7 @@ class Comparison:
 
         Returns
         -------
-        tuple of float
-            Lower and upper end.
+        Bounds
 
         Raises
         ------
@@ -131,7 +144,7 @@ class Comparison:
             If `confidence` is not between 0 and 1.
         """
         half = _two_sided(confidence) * self.standard_error
-        return self.difference - half, self.difference + half
+        return Bounds(self.difference - half, self.difference + half)
 
     def right_order(self, *, same_users: bool = False) -> float:
         r"""Compute the probability that one evaluation orders the two as the exact metric does.
@@ -161,7 +174,7 @@ class Comparison:
         error = sqrt(left) if as_flag("same_users", same_users) else self.standard_error
         return _normal_cdf(self._lead(error))
 
-    def power(self, confidence: float = 0.95) -> tuple[float, float]:
+    def power(self, confidence: float = 0.95) -> Power:
         """Compute the probability that a reported interval excludes 0, on either side.
 
         Parameters
@@ -171,10 +184,8 @@ class Comparison:
 
         Returns
         -------
-        tuple of float
-            First, the power of the test: the probability that the whole interval has the sign of
-            the exact difference. Second, the probability that it has the other sign, an error of
-            the third kind. NaN as in `right_order`.
+        Power
+            NaN as in `right_order`.
 
         Raises
         ------
@@ -182,7 +193,7 @@ class Comparison:
             If `confidence` is not between 0 and 1.
         """
         z, lead = _two_sided(confidence), self._lead(self.standard_error)
-        return _normal_cdf(lead - z), _normal_cdf(-lead - z)
+        return Power(_normal_cdf(lead - z), _normal_cdf(-lead - z))
 
     def users_needed(self, probability: float = 0.95) -> float:
         """Compute how many users an evaluation needs for the right order with this probability.
@@ -375,57 +386,6 @@ def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Compari
     )
     columns = np.array([*means, *(part / len(each) for part in parts)]).T
     return [Comparison(len(each), *column) for column in columns.tolist()]
-
-
-def as_ranks_of_users(
-    name: str, given: Given, *sizes: ArrayLike | None
-) -> Ranks | TiedRanks | IntArray:
-    """Return ranks that fit each of these numbers of items, or say why they do not."""
-    ranks = given if isinstance(given, Ranks | TiedRanks) else as_integers(name, given)
-    if isinstance(ranks, np.ndarray) and ranks.ndim != 1:
-        raise ValueError(f"{name} has shape {ranks.shape}; {name} must be one rank per user")
-    for n_items in sizes:
-        check_instances(name, ranks, n_items)
-    return ranks
-
-
-def check_same_names(recommenders: dict[str, Any]) -> None:
-    """Refuse recommenders whose users are named, and are others or in another order."""
-    users = {
-        name: given.users if isinstance(given, Ranks | TiedRanks) else labels_of(given)
-        for name, given in recommenders.items()
-    }
-    named = [(name, list(each)) for name, each in users.items() if each is not None]
-    for (first, one), (name, other) in pairwise(named):
-        for x, (user, theirs) in enumerate(zip(one, other, strict=False)):  # lengths come later
-            if user != theirs:
-                raise ValueError(
-                    f"{name} has user {shown(theirs)} at place {x}, {first} has {shown(user)}; "
-                    "they must be the same users in the same order, which evaluate() sees to by "
-                    "itself"
-                )
-
-
-def check_same_users(recommenders: dict[str, Any]) -> None:
-    """Refuse recommenders that cannot be compared user by user."""
-    (first, ranks), *others = recommenders.items()
-    if len(ranks) < 2:
-        raise ValueError(f"{first} has {len(ranks)} users; a variance needs two or more")
-    for name, other in others:
-        if len(other) != len(ranks):
-            raise ValueError(
-                f"{name} has {len(other)} users, {first} has {len(ranks)}; "
-                "they must be the same users in the same order"
-            )
-        for what, of_user in (("items", "n_items"), ("relevant items", "n_relevant")):
-            one = np.ones(len(ranks), dtype=int) if of_user == "n_relevant" else None
-            n, mine = (getattr(x, of_user, one) for x in (ranks, other))
-            if n is not None and mine is not None and (bad := n != mine).any():
-                x = int(np.argmax(bad))
-                raise ValueError(
-                    f"{name} has {mine[x]} {what} for user {x}, {first} has {n[x]}; "
-                    "they must be the same users in the same order"
-                )
 
 
 def _two_sided(confidence: float) -> float:

@@ -15,11 +15,13 @@ from sampled_metrics._checks import (
     same_index,
 )
 from sampled_metrics._fits import Fit
-from sampled_metrics.comparison import (
+from sampled_metrics._same_users import (
     Given,
     as_ranks_of_users,
     check_same_names,
     check_same_users,
+)
+from sampled_metrics.comparison import (
     comparisons_of,
 )
 from sampled_metrics.estimator import Estimator

@@ -243,7 +243,7 @@ def test_arithmetic_of_a_comparison(visit):
         theirs = Comparison(n, *values).at(n_users=users)
         assert ours["error"] == pytest.approx(theirs.standard_error, rel=1e-12)
         assert ours["rightOrder"] == pytest.approx(theirs.right_order(), abs=1e-12)
-        assert ours["power"] == pytest.approx(theirs.power()[0], abs=1e-12)
+        assert ours["power"] == pytest.approx(theirs.power().right, abs=1e-12)
         assert ours["usersNeeded"] == theirs.users_needed()
 
 
@@ -265,7 +265,7 @@ def test_what_the_plan_shows(visit, pair, name, metric, users):
         needed = found.users_needed()
         assert table(tab)[cells][1:] == [
             *fixed([100 * found.difference, 100 * found.standard_error], 2),
-            *fixed([found.right_order(), found.power()[0]]),
+            *fixed([found.right_order(), found.power().right]),
             "never" if np.isinf(needed) else f"{needed:,}",
         ]
     assert f"with probability {fixed(found.right_order())[0]}." in said(tab)

@@ -44,7 +44,7 @@ def in_notebook() -> None:
         formatters["text/plain"].for_type(number, _in_six_digits)
 
 
-def _in_six_digits(value: float, printer: Any, _: bool) -> None:
+def _in_six_digits(value: float, printer: Any, _: bool) -> None:  # noqa: FBT001  IPython calls it so
     """Print a number, in a tuple or a dict, too; book/_static/python/in_page.py does the same."""
     printer.text(repr(float(f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}")))
 
