@@ -127,10 +127,10 @@ def _hull_above(x: FloatArray, y: FloatArray, at: float) -> tuple[float, list[in
     found on one side in turn. If neither end can be improved, all points are below its line.
     """
     here, left, right = (np.flatnonzero(side) for side in (x == at, x < at, x > at))
-    alone = (float(y[here].max()), [int(here[np.argmax(y[here])])]) if here.size else None
+    single = (float(y[here].max()), [int(here[np.argmax(y[here])])]) if here.size else None
     if not (left.size and right.size):
-        assert alone is not None  # the place is between the first point and the last
-        return alone
+        assert single is not None  # the place is between the first point and the last
+        return single
 
     def height(a: Any, b: Any) -> Any:
         return y[a] + (y[b] - y[a]) * ((at - x[a]) / (x[b] - x[a]))
@@ -141,4 +141,4 @@ def _hull_above(x: FloatArray, y: FloatArray, at: float) -> tuple[float, list[in
         b = new
         a = left[np.argmax(height(left, b))]
     pair = float(height(a, b)), [int(a), int(b)]
-    return pair if alone is None or pair > alone else alone
+    return pair if single is None or pair > single else single

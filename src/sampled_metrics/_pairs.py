@@ -122,13 +122,13 @@ def _pairs_of_dict(
         raise ValueError(f"{name} holds dicts and lists; give one or the other for every user")
     keys = np.fromiter(given, dtype=object, count=len(rows))
     users = number(keys, lambda i: f"{name}: the user {shown(keys[i])}")
-    owner = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
-    flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(owner))
-    items = number(flat, lambda i: f"{name}[{keys[owner[i]]!r}]: the item {shown(flat[i])}")
-    pairs = Pairs(name, Ids(users.codes[owner], users.names), items, {}, is_table=False)
+    of_user = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
+    flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(of_user))
+    items = number(flat, lambda i: f"{name}[{keys[of_user[i]]!r}]: the item {shown(flat[i])}")
+    pairs = Pairs(name, Ids(users.codes[of_user], users.names), items, {}, is_table=False)
     if value is not None and valued == {True}:
         numbers = np.fromiter(
-            chain.from_iterable(row.values() for row in rows), dtype=object, count=len(owner)
+            chain.from_iterable(row.values() for row in rows), dtype=object, count=len(of_user)
         )
         pairs.values[value] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value}")
     return pairs

@@ -26,19 +26,19 @@ def paired_tests(
     size = len(differences)
     constant = np.ptp(differences, axis=0) <= 1e-12 * np.abs(differences).max(axis=0)  # as rounded
     differences = np.where(constant, differences[0], differences)
-    mean, spread = clean_mean(differences), differences.std(axis=0, ddof=1) * ~constant
+    mean, deviation = clean_mean(differences), differences.std(axis=0, ddof=1) * ~constant
     with np.errstate(invalid="ignore", divide="ignore"):
-        effect = mean / spread
+        effect = mean / deviation
     found = {
         "difference": mean,
-        "standard_error": spread / np.sqrt(size),
+        "standard_error": deviation / np.sqrt(size),
         "low": np.copy(mean),
         "high": np.copy(mean),
         "effect_size": np.where(mean == 0, 0.0, effect),
         "p_t": np.ones(len(mean)),
         "p_randomization": np.ones(len(mean)),
     }
-    differing = np.flatnonzero((mean != 0) | (spread > 0))
+    differing = np.flatnonzero((mean != 0) | (deviation > 0))
     for column in tqdm(differing, "testing", delay=2, disable=not progress):
         for name, value in _tests(differences[:, column], confidence, n_resamples, rng).items():
             found[name][column] = value

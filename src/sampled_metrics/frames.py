@@ -130,10 +130,12 @@ def ranks_from_scores(
     values = candidates.values["score"][listed.rows]
     _check_scores(listed, values, left, place)
     offsets = offsets_of(left)[listed.offsets]
-    owner = np.searchsorted(listed.offsets, place, side="right") - 1
-    best, n_tied = _count(values[left], offsets, owner, offsets_of(left)[place])
+    of_user = np.searchsorted(listed.offsets, place, side="right") - 1
+    best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
     graded = (gains != 1).any()
-    return TiedRanks(best, n_tied, np.diff(offsets)[owner], users[owner], gains if graded else None)
+    return TiedRanks(
+        best, n_tied, np.diff(offsets)[of_user], users[of_user], gains if graded else None
+    )
 
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
@@ -197,16 +199,16 @@ def _check_scores(
 
 
 def _count(
-    scores: NDArray[Any], offsets: IntArray, owner: IntArray, place: IntArray
+    scores: NDArray[Any], offsets: IntArray, of_user: IntArray, place: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return the best rank of each relevant item, and the number of others with its score.
 
-    Item i is at `place[i]` of the scores, and its user has those from `offsets[owner[i]]` on.
+    Item i is at `place[i]` of the scores, and its user has those from `offsets[of_user[i]]` on.
     """
     above, tied = np.empty_like(place), np.empty_like(place)
-    target, starts, n_items = scores[place], offsets[owner], np.diff(offsets)[owner]
-    many = np.bincount(owner)[owner] > FEW
-    for i in np.split(np.flatnonzero(many), np.flatnonzero(np.diff(owner[many])) + 1):
+    target, starts, n_items = scores[place], offsets[of_user], np.diff(offsets)[of_user]
+    many = np.bincount(of_user)[of_user] > FEW
+    for i in np.split(np.flatnonzero(many), np.flatnonzero(np.diff(of_user[many])) + 1):
         if len(i):
             ascending = np.sort(scores[starts[i[0]] : starts[i[0]] + n_items[i[0]]])
             first, end = (np.searchsorted(ascending, target[i], side) for side in ("left", "right"))

@@ -149,9 +149,9 @@ def ranks_from_recommendations(
             "name the items by integers in both, or by strings in both"
         )
     label, place = find(predicted, relevant)
-    owner = np.repeat(np.arange(n), relevant.counts)[label]
-    values = place - predicted.offsets[owner] + 1
-    offsets = offsets_of(np.bincount(owner, minlength=n))
+    instance = np.repeat(np.arange(n), relevant.counts)[label]
+    values = place - predicted.offsets[instance] + 1
+    offsets = offsets_of(np.bincount(instance, minlength=n))
     users = None if keys is None else as_users("the users of predictions", keys, (n,), "labels")
     if gains is None:
         return Ranks(values, offsets, relevant.counts, predicted.counts, users=users)
@@ -376,9 +376,9 @@ def _positive(relevant: Items, gains: FloatArray) -> tuple[Items, FloatArray]:
 def _descending(gains: FloatArray, counts: IntArray) -> FloatArray:
     """Sort the gains of each instance, the largest first."""
     levels, level = np.unique(-gains, return_inverse=True)
-    owner = np.repeat(np.arange(len(counts)), counts)
+    instance = np.repeat(np.arange(len(counts)), counts)
     # One sort of integers is several times as fast as a sort by two keys.
-    ordered: FloatArray = -levels[np.sort(owner * len(levels) + level) % max(1, len(levels))]
+    ordered: FloatArray = -levels[np.sort(instance * len(levels) + level) % max(1, len(levels))]
     return ordered
 
 

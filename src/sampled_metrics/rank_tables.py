@@ -119,42 +119,42 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
             "n_tied": ranks.n_tied,
             "n_items": ranks.n_items,
         }
-        owner, gains = np.arange(len(ranks)), ranks.gains
+        of_user, gains = np.arange(len(ranks)), ranks.gains
     elif isinstance(ranks, Ranks):
-        owner = np.repeat(np.arange(len(ranks)), ranks.n_relevant)
-        place = np.arange(len(owner)) - offsets_of(ranks.n_relevant)[owner]
-        is_ranked = place < ranks.n_ranked[owner]
-        rank = pd.array(np.zeros(len(owner), np.int64), dtype="Int64")
+        of_user = np.repeat(np.arange(len(ranks)), ranks.n_relevant)
+        place = np.arange(len(of_user)) - offsets_of(ranks.n_relevant)[of_user]
+        is_ranked = place < ranks.n_ranked[of_user]
+        rank = pd.array(np.zeros(len(of_user), np.int64), dtype="Int64")
         rank[is_ranked], rank[~is_ranked] = ranks.values, pd.NA
         of_users = {"n_items": ranks.n_items, "n_predicted": ranks.n_predicted}
         counts = {"rank": rank} | {
-            name: given[owner] for name, given in of_users.items() if given is not None
+            name: given[of_user] for name, given in of_users.items() if given is not None
         }
-        gains = _gains(argument, ranks, owner, is_ranked)
+        gains = _gains(argument, ranks, of_user, is_ranked)
     else:
         counts = {"rank": flat_integers(argument, ranks, 1)}
-        owner, gains = np.arange(len(counts["rank"])), None
-    columns = {"user": owner if users is None else users[owner]}
+        of_user, gains = np.arange(len(counts["rank"])), None
+    columns = {"user": of_user if users is None else users[of_user]}
     columns |= {name: pd.array(given, dtype="Int64") for name, given in counts.items()}
     return columns if gains is None else columns | {"relevance": gains}
 
 
 def _gains(
-    argument: str, ranks: Ranks, owner: IntArray, is_ranked: NDArray[np.bool_]
+    argument: str, ranks: Ranks, of_user: IntArray, is_ranked: NDArray[np.bool_]
 ) -> FloatArray | None:
     """Return the gains of all relevant items: of those with a rank, then of the others."""
     if ranks.gains is None or ranks.ideal_gains is None:
         return None
     levels, level = np.unique(-ranks.ideal_gains, return_inverse=True)
     found = np.searchsorted(levels, -ranks.gains).clip(max=len(levels) - 1)
-    every, some = owner * len(levels) + level, ranks.instance * len(levels) + found
+    every, some = of_user * len(levels) + level, ranks.instance * len(levels) + found
     keys = np.unique(every)
     left = np.bincount(np.searchsorted(keys, every), minlength=len(keys))
     place = np.searchsorted(keys, some).clip(max=max(0, len(keys) - 1))
     np.subtract.at(left, place, 1)
     if (levels[found] != -ranks.gains).any() or (keys[place] != some).any() or (left < 0).any():
         raise ValueError(f"{argument} has gains that are not among the ideal_gains of their user")
-    gains = np.empty(len(owner))
+    gains = np.empty(len(of_user))
     gains[is_ranked] = ranks.gains
     gains[~is_ranked] = -levels[np.repeat(keys, left) % max(1, len(levels))]
     return gains

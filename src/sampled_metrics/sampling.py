@@ -433,12 +433,12 @@ def expect_terms(
     The table is for q relevant items, and with `by_items` for n items.
     """
     n = draw.items_of(ranks)
-    alone, weight = ranks.values - ranks.order + 1, relevance_weights(metric, ranks)
+    rank, weight = ranks.values - ranks.order + 1, relevance_weights(metric, ranks)
     total = np.full(len(ranks), np.nan)
     for q, items, x, at in by_count(ranks, n if by_items else np.zeros_like(n)):
         total[x] = 0
         for j, values in enumerate(table(q, items)):
-            each = expectation(values, alone[at[:, j]], n[x] - q + 1, replacement=draw.replacement)
+            each = expectation(values, rank[at[:, j]], n[x] - q + 1, replacement=draw.replacement)
             total[x] += weight[at[:, j]] * each
     return total
 
