@@ -129,11 +129,11 @@ def test_explain(folder, capsys):
     arguments = ["explain", "recall@10", "0.66", "--items", "3706", "--samples", "100"]
     code, out, errors = run(*arguments, "--users", "6040", "--other", "0.64")
     expected = explain(
-        Recall(k=10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64, decimals=2
+        Recall(k=10), 0.66, Draw(100, n_items=3706), n_users=6040, other=0.64, decimals=2
     )
     assert (code, out, errors) == (0, f"{expected}\n", "")
     found = table_of(capsys, *arguments)
-    expected = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, decimals=2)
+    expected = explain(Recall(k=10), 0.66, Draw(100, n_items=3706), decimals=2)
     pd.testing.assert_frame_equal(found, expected.to_frame())
 
 

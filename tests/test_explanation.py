@@ -19,17 +19,6 @@ from shared import DATA, METRICS, TOY, RankBiasedPrecision, known
 EXACTLY = 15  # decimals: hardly rounded at all
 
 
-def given_as(draw, decimals=EXACTLY, **more):
-    """What `explain` is told of a draw."""
-    return {
-        "n_items": draw.n_items,
-        "n_samples": draw.n_samples,
-        "replacement": draw.replacement,
-        "decimals": decimals,
-        **more,
-    }
-
-
 def curve(draw, metric, exact):
     """The expected sampled metric and the exact one of every rank."""
     ranks = np.arange(1, draw.n_items + 1)
@@ -70,19 +59,19 @@ def protocols(draw, most=40):
 
 def test_cutoff_by_hand():
     """All but the relevant item are drawn: the sampled rank is the exact one."""
-    everything: dict[str, Any] = {"n_items": 30, "n_samples": 29, "replacement": False}
-    assert explain(Recall(5), 0.5, **everything).cutoff == 5
-    found = explain(Recall(10), 0.66, n_items=3706, n_samples=100)
+    everything = Draw(29, n_items=30, replacement=False)
+    assert explain(Recall(5), 0.5, everything).cutoff == 5
+    found = explain(Recall(10), 0.66, Draw(100, n_items=3706))
     assert found.cutoff == pytest.approx(366.93, abs=0.005)
     assert "The top 10 of 101 resembles the top 367 of all 3,706:" in str(found)
-    assert explain(Recall(31), 1, **everything).cutoff == 30  # no deeper than there are items
-    assert explain(NDCG(), 0.5, **everything).cutoff is None
+    assert explain(Recall(31), 1, everything).cutoff == 30  # no deeper than there are items
+    assert explain(NDCG(), 0.5, everything).cutoff is None
 
 
 @given(protocols(), st.integers(1, 70))
 def test_cutoff_where_all_ranks_are_equally_likely(draw, k):
     g, _ = curve(draw, Recall(k), Recall(k))
-    cutoff = explain(Recall(k), g.mean(), **given_as(draw)).cutoff
+    cutoff = explain(Recall(k), g.mean(), draw, decimals=EXACTLY).cutoff
     # The share of items in the top of that many is the share of sampled ranks in the top k.
     assert cutoff == pytest.approx(g.sum(), abs=1 if draw.replacement else 1e-9)
 
@@ -100,7 +89,7 @@ def test_bounds_are_those_of_linear_programs(draw, metric, where, data):
     assume(not ((close > 0) & (close < 1e-5)).any())  # too near for the solver
     half = 0.5 * 10.0 ** -data.draw(st.sampled_from([1, 2, 15]))
     decimals = round(-np.log10(2 * half))
-    found = explain(metric, value, **given_as(draw, decimals), exact_metric=exact)
+    found = explain(metric, value, draw, decimals=decimals, exact_metric=exact)
     want = by_program(g, y, max(value - half, g.min()), min(value + half, g.max()))
     np.testing.assert_allclose(found.bounds, want, atol=1e-6)
 
@@ -110,7 +99,7 @@ def test_two_ranks_attain_the_bounds(draw, metric, where):
     g, y = curve(draw, metric, metric)
     value = g.min() + where * (g.max() - g.min())
     assume(np.abs(g - value).min() > 1e-6)  # where a rank is just at the value, rounding decides
-    found = explain(metric, value, **given_as(draw))
+    found = explain(metric, value, draw, decimals=EXACTLY)
     np.testing.assert_allclose(found.bounds, by_pairs(g, y, value), rtol=1e-7, atol=1e-9)
 
 
@@ -139,7 +128,7 @@ def test_the_truth_lies_within_the_bounds(n, m, replacement):
         for law in shapes(n, rng):
             for decimals in (EXACTLY, 3):
                 value = round(float(law @ g), decimals)
-                low, high = explain(metric, value, **given_as(draw, decimals)).bounds
+                low, high = explain(metric, value, draw, decimals=decimals).bounds
                 assert low - 1e-12 <= law @ y <= high + 1e-12
 
 
@@ -158,7 +147,7 @@ def test_bounds_of_a_hit_rate_in_closed_form(draw, k, cutoff, value):
     miss = draw.pmf(cutoff + 1)[k:].sum()
     low = max(0, 1 - (1 - value) / miss) if miss else 0
     high = min(1, value / here) if here else 1
-    found = explain(Recall(k), value, **given_as(draw, 400), exact_metric=Recall(cutoff))
+    found = explain(Recall(k), value, draw, decimals=400, exact_metric=Recall(cutoff))
     np.testing.assert_allclose(found.bounds, [low, high], rtol=1e-9, atol=1e-12)
 
 
@@ -169,7 +158,7 @@ def test_among_many_ranks_it_looks_at_the_right_ones(metric, m, replacement):
     g, y = curve(draw, metric, metric)
     for where in (0.02, 0.3, 0.8, 0.999):
         value = g.min() + where * (g.max() - g.min())
-        found = explain(metric, value, **given_as(draw))
+        found = explain(metric, value, draw, decimals=EXACTLY)
         want = by_program(g, y, value, value)
         np.testing.assert_allclose(found.bounds, want, atol=2e-7)
 
@@ -181,14 +170,14 @@ def test_far_behind_the_first_ranks_it_finds_the_best_one_of_all():
     for value in (0.2, 0.5, 0.8):
         share = (value - g) / (g[0] - g + (g >= value))
         want = np.where(g < value, share * y[0] + (1 - share) * y, 0).max()
-        found = explain(Recall(10), value, **given_as(draw), exact_metric=AUC())
+        found = explain(Recall(10), value, draw, decimals=EXACTLY, exact_metric=AUC())
         assert found.bounds.high == pytest.approx(want, abs=1e-12)
 
 
 def test_a_catalog_of_a_hundred_million():
     """Between 1 and the last rank lies the most, and at one rank the least."""
     draw = Draw(1000, n_items=91_230_610)
-    found = explain(ReciprocalRank(), 0.9707, **given_as(draw))
+    found = explain(ReciprocalRank(), 0.9707, draw, decimals=EXACTLY)
     last = draw.expect(91_230_610, ReciprocalRank())
     assert found.bounds.high == pytest.approx((0.9707 - last) / (1 - last), rel=1e-6)
     rank = round(1 / found.bounds.low)
@@ -200,7 +189,7 @@ def test_a_catalog_of_a_hundred_million():
 def test_auc_is_what_it_is(replacement):
     for value in (0, 0.31, 0.78, 1):
         found = explain(
-            AUC(), value, n_items=1000, n_samples=7, replacement=replacement, decimals=EXACTLY
+            AUC(), value, Draw(7, n_items=1000, replacement=replacement), decimals=EXACTLY
         )
         np.testing.assert_allclose(found.bounds, value, atol=1e-12)
         assert f"exact AUC is {value:.3f}." in str(found)
@@ -210,26 +199,26 @@ def test_a_sample_of_all_items_is_exact():
     for metric in METRICS:
         value = metric([1, 7, 50], 50).mean()
         everything = Draw(49, n_items=50, replacement=False)
-        found = explain(metric, value, **given_as(everything))
+        found = explain(metric, value, everything, decimals=EXACTLY)
         np.testing.assert_allclose(found.bounds, value, atol=1e-12)
 
 
 def test_what_is_printed_as_1_need_not_be_1():
     """Recommender A of the paper: all at rank 100, so no hit, and sampled ones for nearly all."""
-    paper: dict[str, Any] = {"n_items": 10_000, "n_samples": 99}
-    assert explain(Recall(10), 1, **paper, decimals=3).bounds == (0, 1)
-    assert explain(Recall(10), 1, **paper).bounds == (0, 1)
-    assert explain(Recall(10), 1, **paper, decimals=400).bounds == (1, 1)
+    paper = Draw(99, n_items=10_000)
+    assert explain(Recall(10), 1, paper, decimals=3).bounds == (0, 1)
+    assert explain(Recall(10), 1, paper).bounds == (0, 1)
+    assert explain(Recall(10), 1, paper, decimals=400).bounds == (1, 1)
 
 
 def test_an_interval_without_width_in_three_digits_is_one_number():
-    text = str(explain(Recall(101), 1, n_items=1000, n_samples=100, n_users=10**6))
+    text = str(explain(Recall(101), 1, Draw(100, n_items=1000), n_users=10**6))
     assert "the expected sampled value is 1.000, and" in text
     assert "from 1.000 to 1.000" not in text
 
 
 def test_bounds_of_another_metric():
-    protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100, "decimals": EXACTLY}
+    protocol: dict[str, Any] = {"draw": Draw(100, n_items=3706), "decimals": EXACTLY}
     found = explain(Recall(10), 0.66, **protocol, exact_metric=NDCG(10))
     assert found.bounds == pytest.approx((0, 0.66), abs=1e-9)
     assert "exact NDCG@10 can be anything from 0.000 to 0.660" in str(found)
@@ -244,10 +233,10 @@ def test_bounds_of_another_metric():
 
 
 def test_standard_error_of_a_hit_rate():
-    found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
+    found = explain(Recall(10), 0.66, Draw(100, n_items=3706), n_users=6040)
     assert found.standard_error == pytest.approx(np.sqrt(0.66 * 0.34 / 6040))
     assert "With 6,040 users the standard error of sampled Recall@10 is 0.0061." in str(found)
-    tenth = explain(Precision(10), 0.066, n_items=3706, n_samples=100, n_users=6040)
+    tenth = explain(Precision(10), 0.066, Draw(100, n_items=3706), n_users=6040)
     assert tenth.standard_error == pytest.approx(known(found.standard_error) / 10)
     assert "standard error of sampled Precision@10 is 0.0006" in str(tenth)
 
@@ -267,7 +256,7 @@ def test_standard_error_against_simulation(metric, replacement):
         users = rng.choice(1000, size=(REPEATS, 60), p=law) + 1
         means = metric(draw.rvs(users, rng=rng), 51).mean(axis=1)
         value = float(law @ draw.expect(np.arange(1, 1001), metric))
-        stated = explain(metric, value, **given_as(draw, n_users=60)).standard_error
+        stated = explain(metric, value, draw, decimals=EXACTLY, n_users=60).standard_error
         assert means.std() <= stated * (1 + OFF)
         if metric == Recall(10) or law[-1] == 0.5:  # where all are first or last, it is no less
             assert means.std() >= stated * (1 - OFF)
@@ -279,7 +268,7 @@ def test_standard_error_of_the_same_users_is_no_larger():
     for metric in (Recall(10), NDCG(10), AUC()):
         means = metric(draw.rvs(users, repeats=REPEATS, rng=rng), 51).mean(axis=1)
         value = draw.expect(users, metric).mean()
-        stated = explain(metric, value, **given_as(draw, n_users=60)).standard_error
+        stated = explain(metric, value, draw, decimals=EXACTLY, n_users=60).standard_error
         assert means.std() <= stated * (1 + OFF)
 
 
@@ -289,8 +278,7 @@ def test_interval_of_a_hit_rate_is_that_of_scipy(hits, users, confidence):
     found = explain(
         Recall(10),
         hits / users,
-        n_items=3706,
-        n_samples=100,
+        Draw(100, n_items=3706),
         n_users=users,
         confidence=confidence,
         decimals=EXACTLY,
@@ -307,7 +295,9 @@ def test_interval_covers():
         g, y = curve(draw, metric, metric)
         law = rng.dirichlet(np.full(1000, 0.02))
         outside = beyond = 0
-        explained = cache(partial(explain, metric, **given_as(draw, n_users=80, confidence=0.9)))
+        explained = cache(
+            partial(explain, metric, draw=draw, decimals=EXACTLY, n_users=80, confidence=0.9)
+        )
         for _ in range(400):
             sampled = draw.rvs(rng.choice(1000, 80, p=law) + 1, rng=rng)
             found = explained(metric(sampled, 51).mean())
@@ -324,7 +314,7 @@ def test_interval_covers():
 def test_bounds_with_error_are_those_of_linear_programs(draw, metric, where, n_users):
     g, y = curve(draw, metric, metric)
     value = g.min() + where * (g.max() - g.min())
-    found = explain(metric, value, **given_as(draw, n_users=n_users))
+    found = explain(metric, value, draw, decimals=EXACTLY, n_users=n_users)
     low, high = known(found.interval)
     assert low <= value + 1e-12
     assert high >= value - 1e-12
@@ -335,7 +325,7 @@ def test_bounds_with_error_are_those_of_linear_programs(draw, metric, where, n_u
 
 
 def test_rounding_widens_the_interval():
-    protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    protocol: dict[str, Any] = {"draw": Draw(100, n_items=3706), "n_users": 6040}
     fine, coarse = (explain(Recall(10), 0.66, **protocol, decimals=d) for d in (EXACTLY, 2))
     assert known(coarse.interval).low == pytest.approx(known(fine.interval).low - 0.005, abs=1e-4)
     assert known(coarse.interval).high == pytest.approx(known(fine.interval).high + 0.005, abs=1e-4)
@@ -348,9 +338,7 @@ def test_rounding_widens_the_interval():
 
 def test_interval_of_a_difference_is_newcombes():
     """9 of 10 against 3 of 10: Table II of his paper of 1998, column (c), method 10."""
-    found = explain(
-        Recall(1), 0.9, n_items=100, n_samples=9, n_users=10, other=0.3, decimals=EXACTLY
-    )
+    found = explain(Recall(1), 0.9, Draw(9, n_items=100), n_users=10, other=0.3, decimals=EXACTLY)
     assert known(found.difference).interval == pytest.approx((0.1705, 0.8090), abs=5e-5)
 
 
@@ -368,14 +356,14 @@ def test_standard_errors_of_a_difference_are_its_extremes(same):
     share = (0.7, 0.5)
     first, second = paired(np.random.default_rng(6), share, same)
     off = (first.mean(axis=1) - second.mean(axis=1)).std()
-    protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100, "n_users": 60}
+    protocol: dict[str, Any] = {"draw": Draw(100, n_items=3706), "n_users": 60}
     found = known(explain(Recall(10), 0.7, other=0.5, **protocol).difference)
     assert off == pytest.approx(known(found.standard_error)[1 - same], rel=OFF)
 
 
 def test_a_difference_of_two_values_takes_a_share_of_users_who_differ():
     """A reciprocal rank of two items is 1 or 1/2, so 0.2 less is 1/2 less for 40 percent."""
-    found = explain(ReciprocalRank(), 0.9, other=0.7, n_items=50, n_samples=1, n_users=100)
+    found = explain(ReciprocalRank(), 0.9, Draw(1, n_items=50), other=0.7, n_users=100)
     error = known(known(found.difference).standard_error)
     assert error.low == pytest.approx(np.sqrt(0.4 * 0.6 / 100) / 2)
     assert "standard error of sampled RR is 0.0" in str(found)
@@ -383,7 +371,7 @@ def test_a_difference_of_two_values_takes_a_share_of_users_who_differ():
 
 def test_a_difference_of_three_values_may_be_the_same_for_everyone():
     """An AUC of three items is 0, 1/2 or 1."""
-    found = explain(AUC(), 1, other=0.5, n_items=50, n_samples=2, n_users=100)
+    found = explain(AUC(), 1, Draw(2, n_items=50), other=0.5, n_users=100)
     assert known(known(found.difference).standard_error).low == 0
     assert "standard error of sampled AUC is at most 0.0" in str(found)
 
@@ -394,7 +382,7 @@ def test_two_that_are_equal_are_seldom_beyond_chance(metric):
     rng, draw = np.random.default_rng(7), Draw(50, n_items=1000)
     law = rng.dirichlet(np.full(1000, 0.02))
     beyond = 0
-    explained = cache(partial(explain, metric, **given_as(draw, n_users=80)))
+    explained = cache(partial(explain, metric, draw=draw, decimals=EXACTLY, n_users=80))
     for _ in range(400):
         sampled = draw.rvs(rng.choice(1000, (2, 80), p=law) + 1, rng=rng)
         value, other = metric(sampled, 51).mean(axis=1)
@@ -404,55 +392,55 @@ def test_two_that_are_equal_are_seldom_beyond_chance(metric):
 
 
 def test_what_a_difference_says_of_chance():
-    protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100}
+    protocol = Draw(100, n_items=3706)
     for other, verdict, says in (
         (0.60, True, "0.060, more than chance explains: if the two systems are independent"),
         (0.65, None, "Only their values for each user can tell"),
         (0.6599, False, "0.000, no more than chance explains, however much the two systems agree"),
     ):
-        found = explain(Recall(10), 0.66, **protocol, n_users=6040, other=other)
+        found = explain(Recall(10), 0.66, draw=protocol, n_users=6040, other=other)
         assert known(found.difference).beyond_chance is verdict
         assert says in str(found)
-        turned = explain(Recall(10), other, **protocol, n_users=6040, other=0.66)
+        turned = explain(Recall(10), other, draw=protocol, n_users=6040, other=0.66)
         assert known(turned.difference).beyond_chance is verdict
         assert known(turned.difference).value == -known(found.difference).value
         low, high = known(known(found.difference).interval)
         assert known(turned.difference).interval == pytest.approx((-high, -low))
-    unknown = explain(Recall(10), 0.66, **protocol, other=0.6)
+    unknown = explain(Recall(10), 0.66, draw=protocol, other=0.6)
     assert known(unknown.difference).beyond_chance is None
     assert known(unknown.difference).interval is known(unknown.difference).standard_error is None
     assert str(unknown).count("depends on the number of users, n_users") == 2
     # A graded metric can differ a little for everyone: the same pair may be chance or not.
-    found = explain(NDCG(), 0.66, **protocol, n_users=6040, other=0.6599)
+    found = explain(NDCG(), 0.66, draw=protocol, n_users=6040, other=0.6599)
     assert known(known(found.difference).standard_error).low == 0
     assert known(found.difference).beyond_chance is None
 
 
 def test_what_cannot_differ_is_not_beyond_chance():
-    found = explain(Recall(4), 1, other=1, n_items=50, n_samples=3, n_users=100)
+    found = explain(Recall(4), 1, Draw(3, n_items=50), other=1, n_users=100)
     assert "The top 4 of 4 resembles the top 50 of all 50" in str(found)
     assert known(found.difference).beyond_chance is None
 
 
 def test_what_a_difference_says_of_the_order():
-    protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100}
-    assert not known(explain(Recall(10), 0.9, other=0.1, **protocol).difference).order_known
-    auc = explain(AUC(), 0.66, other=0.64, **protocol)
+    protocol = Draw(100, n_items=3706)
+    assert not known(explain(Recall(10), 0.9, other=0.1, draw=protocol).difference).order_known
+    auc = explain(AUC(), 0.66, other=0.64, draw=protocol)
     assert known(auc.difference).order_known
     assert "of the other system is 0.640: the order of the exact ones is known." in str(auc)
-    assert not known(explain(AUC(), 0.66, other=0.66, **protocol).difference).order_known
-    rounded = explain(AUC(), 0.66, other=0.65, **protocol, decimals=1)
+    assert not known(explain(AUC(), 0.66, other=0.66, draw=protocol).difference).order_known
+    rounded = explain(AUC(), 0.66, other=0.65, draw=protocol, decimals=1)
     assert not known(rounded.difference).order_known
-    assert known(explain(AUC(), 0.64, other=0.66, **protocol).difference).order_known
-    half: dict[str, Any] = {"n_items": 30, "n_samples": 25, "replacement": False}
-    assert known(explain(NDCG(), 0.7, other=0.4, **half).difference).order_known
+    assert known(explain(AUC(), 0.64, other=0.66, draw=protocol).difference).order_known
+    half = Draw(25, n_items=30, replacement=False)
+    assert known(explain(NDCG(), 0.7, half, other=0.4).difference).order_known
 
 
 @given(protocols(), st.sampled_from(METRICS), st.floats(0, 1), st.floats(0, 1))
 def test_the_order_is_known_if_no_two_distributions_turn_it_around(draw, metric, one, other):
     g, y = curve(draw, metric, metric)
     value, against = (g.min() + where * (g.max() - g.min()) for where in (one, other))
-    found = explain(metric, value, other=against, **given_as(draw))
+    found = explain(metric, value, draw, other=against, decimals=EXACTLY)
     assume(np.abs(np.subtract.outer([value, against], g)).min() > 1e-6)
     (low, high), (lower, higher) = (by_pairs(g, y, v) for v in (value, against))
     assume(abs(low - higher) > 1e-7 < abs(high - lower))
@@ -479,7 +467,10 @@ COCO = pd.DataFrame(
 
 @pytest.mark.parametrize("k", [1, 5, 10])
 def test_image_retrieval_among_1000_and_all_5000(k):
-    folds: dict[str, Any] = {"n_items": 5000, "n_samples": 999, "replacement": False, "decimals": 3}
+    folds: dict[str, Any] = {
+        "draw": Draw(999, n_items=5000, replacement=False),
+        "decimals": 3,
+    }
     for model, row in COCO.iterrows():
         sampled, exact = row[[f"1K@{k}", f"5K@{k}"]] / 100
         found = explain(Recall(k), sampled, **folds, n_users=25_000)
@@ -500,7 +491,7 @@ def test_the_papers_toy_example():
     named = {"AUC": AUC(), "AP": AveragePrecision(), "NDCG": NDCG(), "Recall@10": Recall(10)}
     row: Any
     for row in both.itertuples():
-        found = explain(named[row.metric], row.paper_mean, n_items=10_000, n_samples=99, decimals=3)
+        found = explain(named[row.metric], row.paper_mean, Draw(99, n_items=10_000), decimals=3)
         slack = 0.0005 + 4 * row.paper_std / np.sqrt(1000)
         steep = 1 if row.metric == "AUC" else 0  # the bounds of AUC are as far off as the value
         low, high = found.bounds
@@ -509,7 +500,7 @@ def test_the_papers_toy_example():
         ranks, metric = TOY[row.recommender], named[row.metric]
         draw = Draw(99, n_items=10_000)
         value = draw.expect(ranks, metric).mean()
-        low, high = explain(metric, value, **given_as(draw)).bounds
+        low, high = explain(metric, value, draw, decimals=EXACTLY).bounds
         assert low - 1e-9 <= metric(ranks, 10_000).mean() <= high + 1e-9
 
 
@@ -519,13 +510,13 @@ def test_an_auc_that_sampling_changed_gives_away_a_bug():
     The maintainers confirmed that the sampling altered labels. The number of items is no matter.
     """
     for n_items in (500, 1682):
-        found = explain(AUC(), 0.58, n_items=n_items, n_samples=100, decimals=2, n_users=943)
+        found = explain(AUC(), 0.58, Draw(100, n_items=n_items), decimals=2, n_users=943)
         assert known(found.bounds_with_error).high < 0.775
 
 
 def test_another_draw_for_the_same_model_is_chance():
     """SASRec on MovieLens 1M, twice with new samples (README of pmixer/SASRec.pytorch)."""
-    protocol: dict[str, Any] = {"n_items": 3416, "n_samples": 100, "n_users": 6040}
+    protocol: dict[str, Any] = {"draw": Draw(100, n_items=3416), "n_users": 6040}
     for metric, one, other in ((Recall(10), 0.8190, 0.8225), (NDCG(10), 0.5897, 0.5918)):
         difference = known(explain(metric, one, other=other, **protocol).difference)
         assert difference.beyond_chance is None
@@ -540,9 +531,7 @@ def test_two_users_make_no_difference():
     for the test, and both numbers are hits of 95: 40 and 42.
     """
     protocol: dict[str, Any] = {
-        "n_items": 1682,
-        "n_samples": 20,
-        "replacement": False,
+        "draw": Draw(20, n_items=1682, replacement=False),
         "n_users": 95,
     }
     found = explain(Recall(1), 0.4421, other=0.4211, **protocol)
@@ -554,20 +543,20 @@ def test_two_users_make_no_difference():
 
 
 def test_one_other_and_one_user_are_singular():
-    few = str(explain(Recall(1), 0.5, n_items=3, n_samples=1, n_users=1))
+    few = str(explain(Recall(1), 0.5, Draw(1, n_items=3), n_users=1))
     assert "among 1 other, drawn" in few
     assert "With 1 user the standard error" in few
 
 
 def test_html_says_the_same():
-    found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64)
+    found = explain(Recall(10), 0.66, Draw(100, n_items=3706), n_users=6040, other=0.64)
     assert found._repr_html_() == f"<p>{str(found).replace(chr(10), '</p><p>')}</p>"
-    odd = explain(NDCG(3, ideal="full"), 0.3, n_items=50, n_samples=9)
+    odd = explain(NDCG(3, ideal="full"), 0.3, Draw(9, n_items=50))
     assert "ideal=full" in odd._repr_html_()
 
 
 def test_frame():
-    protocol: dict[str, Any] = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    protocol: dict[str, Any] = {"draw": Draw(100, n_items=3706), "n_users": 6040}
     several = [
         explain(Recall(10), 0.66, **protocol, other=0.64),
         explain(AUC(), 0.9, **protocol, exact_metric=NDCG()),
@@ -584,12 +573,11 @@ def test_frame():
 
 
 def test_it_keeps_what_it_was_given():
-    found = explain(
-        Recall(10), 0.66, n_items=3706, n_samples=100, n_users=7, replacement=False, decimals=2
-    )
+    draw = Draw(100, n_items=3706, replacement=False)
+    found = explain(Recall(10), 0.66, draw, n_users=7, decimals=2)
     assert found.metric == found.exact_metric == Recall(10)
-    assert (found.n_items, found.n_samples, found.n_users) == (3706, 100, 7)
-    assert (found.replacement, found.decimals, found.confidence) == (False, 2, 0.95)
+    assert (found.draw, found.n_users) == (draw, 7)
+    assert (found.decimals, found.confidence) == (2, 0.95)
     assert isinstance(found.bounds, Bounds)
     assert "drawn without replacement" in str(found)
     assert "one relevant item" in str(found)
@@ -597,7 +585,7 @@ def test_it_keeps_what_it_was_given():
 
 # --- what is refused
 
-USUAL = {"metric": Recall(10), "value": 0.66, "n_items": 3706, "n_samples": 100}
+USUAL = {"metric": Recall(10), "value": 0.66, "draw": Draw(100, n_items=3706)}
 
 
 @pytest.mark.parametrize(
@@ -623,13 +611,17 @@ USUAL = {"metric": Recall(10), "value": 0.66, "n_items": 3706, "n_samples": 100}
         ),
         ({"metric": Recall}, r"metric is .*; metric must be a Metric; call the class"),
         ({"exact_metric": "ndcg"}, "exact_metric is 'ndcg'; exact_metric must be a Metric"),
-        ({"n_items": [3706, 9]}, r"n_items is \[3706, 9\]; n_items must be one whole number"),
-        ({"n_items": 1}, "n_items is 1; n_items must be at least 2"),
-        ({"n_items": 50, "replacement": False}, "n_samples is 100; without replacement it must"),
-        ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
-        ({"n_samples": 100_001}, "n_samples is 100001; n_samples must be at most 100000"),
+        ({"draw": 100}, r"draw is 100; draw must be a Draw, such as Draw\(n_samples=100, n_items"),
+        (
+            {"draw": Draw(100)},
+            r"draw.n_items is None; give the number of items: Draw\(n_samples",
+        ),
+        ({"draw": Draw(9, n_items=[37, 9])}, r"draw.n_items is .* must be one whole number"),
+        (
+            {"draw": Draw(100_001, n_items=9)},
+            "draw.n_samples is 100001; draw.n_samples must be at most 100000",
+        ),
         ({"n_users": 0}, "n_users is 0; n_users must be at least 1"),
-        ({"replacement": "yes"}, "replacement is 'yes'; replacement must be True or False"),
         ({"confidence": 95}, "confidence is 95; confidence must be above 0 and below 1"),
         ({"decimals": -1}, "decimals is -1; decimals must be at least 0"),
         (
@@ -644,11 +636,12 @@ def test_bad_arguments(arguments, message):
 
 
 def test_the_largest_sample_that_is_explained():
-    assert explain(Recall(1), 0.5, n_items=2, n_samples=100_000).n_samples == 100_000
+    most = Draw(100_000, n_items=2)
+    assert explain(Recall(1), 0.5, most).draw == most
 
 
 def test_a_value_that_is_rounded_beyond_what_is_possible():
     """A mean reciprocal rank of 1/101 is printed as 0.0099."""
-    found = explain(ReciprocalRank(), 0.0099, n_items=3706, n_samples=100)
+    found = explain(ReciprocalRank(), 0.0099, Draw(100, n_items=3706))
     assert found.value == pytest.approx(1 / 101)
     assert found.bounds.low == pytest.approx(1 / 3706)

@@ -144,18 +144,6 @@ def test_on_a_phone_panels_follow_one_another_as_they_are_read():
     assert (np.diff(y) > 50).all()
 
 
-def test_numbers_at_a_logarithmic_axis():
-    def labels(low, high):
-        figure, ax = plt.subplots()
-        ax.set(xscale="log", xlim=(low, high))
-        both_widths(figure)
-        return [text.get_text() for text in ax.get_xticklabels()]
-
-    assert labels(1e-4, 3e6)[1:-1] == ["0.0001", "0.01", "1", "100", "10,000", "1,000,000"]
-    for limits in ((0.9e-4, 1), (1, 3.1e6)):
-        assert any("10^" in label for label in labels(*limits))
-
-
 def test_on_a_phone_panels_that_stood_above_one_another_stand_side_by_side():
     figure, _ = plt.subplots(2, 3, sharex=True, sharey=True)
     drawing = narrow(both_widths(figure))
@@ -195,6 +183,23 @@ def test_lines_cross_in_a_slope_chart_where_the_order_changes():
     assert texts == {"X  1.0", "Y  2.0", "other  0.0", "9.0  X", "8.0  Y", "7.0  other"}
 
 
+def test_the_look_of_a_slope_chart():
+    columns = {"a": {"X": 1, "mine": 2, "Y": 3}, "b": {"X": 2, "mine": 3, "Y": 1}}
+    ax = slope_chart(columns | {"c": columns["a"]})
+    x, mine, y = ax.lines
+    assert x.get_zorder() == y.get_zorder() > mine.get_zorder()  # those that have a color
+    assert ax.get_ylim() == (0.5, 3.5)
+    for text in ax.texts:  # beside its dot, not at another one's
+        dots = np.concatenate([np.asarray(line.get_xydata()) for line in ax.lines])
+        assert np.abs(dots - text.get_position()).sum(axis=1).min() < 0.25
+    assert {tick.tick1line.get_markersize() for tick in ax.xaxis.get_major_ticks()} == {0}
+    heights = [
+        known(slope_chart({"a": dict.fromkeys("ABCDEFGHIJKL"[:n], 1)}).figure).get_figheight()
+        for n in (2, 12)
+    ]
+    assert 0.3 < np.diff(heights)[0] / 10 < 0.6  # inches for each of them
+
+
 def test_equal_values_share_their_place():
     valley, hill = ({"X": x, "Y": 2} for x in (1, 3))
     ax = slope_chart({"a": hill, "b": valley, "c": hill})
@@ -216,6 +221,12 @@ def test_intervals_go_from_low_to_high():
     assert whiskers == [[1, 4], [0, 9]]
     marks = [x.item() for x in drawn if len(x) == 1]
     assert marks == [2, 3, 5]  # a value that is missing has no dot
+    of_order = {
+        marker: {x.get_zorder() for x in ax.lines if x.get_marker() == marker}
+        for marker in ("o", "D")
+    }
+    assert max(of_order["D"]) < min(of_order["o"])
+    assert {x.get_linewidth() for x in ax.lines if len(x.get_xydata()) == 2} == {2}
 
 
 @pytest.mark.parametrize("ends", [[0.5], [0, 0, 0], [1, 1, 0.99], [0.2, 0.21, 0.9], []])
@@ -232,6 +243,17 @@ def test_labels_stand_apart_in_the_order_of_their_lines(ends):
     letter = plt.rcParams["font.size"] / (ax.bbox.height / ax.figure.dpi * 72)
     assert all(np.diff(heights) > letter)
     assert all(-0.001 <= y <= 1.001 for y in heights)
+
+
+def test_labels_stay_at_the_ends_of_lines_that_are_far_apart():
+    _, ax = plt.subplots()
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    ends = [0.1, 0.5, 0.8]
+    for end in ends:
+        ax.plot([0, 1], [0, end], label=str(end))
+    label_lines(ax)
+    at = [text.xy for text in ax.texts if isinstance(text, Annotation)]
+    np.testing.assert_allclose(at, [(1, end) for end in ends])
 
 
 def contrast_with_white(color):
@@ -316,6 +338,8 @@ def test_pandas_own_format_of_floats_is_kept():
         ((1, 20_000), ["1", "10", "100", "1,000", "10,000"]),
         ((0.01, 1), ["0.01", "0.1", "1"]),
         ((60, 500), ["60", "100", "200", "300", "400"]),
+        ((1e-4, 3e6), ["0.0001", "0.01", "1", "100", "10,000", "1,000,000"]),
+        ((0.9e-4, 10), [rf"$\mathdefault{{10^{{{i}}}}}$" for i in range(-4, 2)]),
         ((1, 1e8), [rf"$\mathdefault{{10^{{{i}}}}}$" for i in range(9)]),
     ],
 )

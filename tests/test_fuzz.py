@@ -919,10 +919,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         {
             "metric": METRIC,
             "value": (0.5, maybe(from_zero(1))),
-            "n_items": (10, maybe(whole(2))),
-            "n_samples": (3, maybe(whole(1, 10**5))),
+            "draw": A_DRAW,
             "n_users": (10, MAYBE_COUNT),
-            "replacement": (True, flag),
             "other": (0.4, optional(maybe(from_zero(1)))),
             "exact_metric": (None, optional(instance_of(Metric))),
             "confidence": (0.95, below_one),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sampled_metrics import NDCG, Recall, ReciprocalRank, explain
+from sampled_metrics import NDCG, Draw, Recall, ReciprocalRank, explain
 
 BOOK = Path(__file__).parents[1] / "book"
 METRICS = {"Recall": Recall, "NDCG": NDCG, "RR": ReciprocalRank}
@@ -60,10 +60,12 @@ def said(row):
     return explain(
         metric,
         float(row["value"]),
-        n_items=int(row["n_items"]),
-        n_samples=int(row["n_samples"]),
+        Draw(
+            int(row["n_samples"]),
+            n_items=int(row["n_items"]),
+            replacement=row["replacement"] != "false",
+        ),
         n_users=int(row["n_users"]) if row["n_users"] else None,
-        replacement=row["replacement"] != "false",
         other=float(row["baseline_value"]) if row["baseline_value"] else None,
         decimals=digits(row["value"]),
     )

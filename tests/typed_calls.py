@@ -198,7 +198,7 @@ def draws_and_corrections() -> None:
     low: float = identified_set(
         [0.9, 0.1], AUC(), Draw(1, n_items=100), band=0.1, max_share=0.5
     ).low
-    found = explain(NDCG(k=10), 0.4, n_items=3706, n_samples=100, n_users=6040, other=0.3)
+    found = explain(NDCG(k=10), 0.4, Draw(100, n_items=3706), n_users=6040, other=0.3)
     known: bool = found.difference is not None and found.difference.order_known
     assert not known
     assert len(of_lists) == len(several) == 2

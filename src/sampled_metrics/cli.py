@@ -311,13 +311,13 @@ def _explain(options: Any) -> pd.DataFrame | str:
     value, decimals = options.value
     if options.other is not None and options.other[1] != decimals:
         raise ValueError("the two numbers have different decimals; give both as they are printed")
+    draw = _draw(options)
+    assert draw is not None, "--samples is required"
     found = explain(
         options.metric,
         value,
-        n_items=options.items,
-        n_samples=options.samples,
+        draw,
         n_users=options.users,
-        replacement=not options.without_replacement,
         other=None if options.other is None else options.other[0],
         decimals=decimals,
     )

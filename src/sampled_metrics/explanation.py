@@ -15,6 +15,7 @@ from sampled_metrics._curve import Curve
 from sampled_metrics._terms import sampled_values
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.metric import Metric
+from sampled_metrics.problem import one_number
 from sampled_metrics.sampling import Draw
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class Difference:
 
     Examples
     --------
-    >>> from sampled_metrics import Recall
-    >>> protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
-    >>> found = explain(Recall(10), 0.66, other=0.64, **protocol).difference
+    >>> from sampled_metrics import Draw, Recall
+    >>> draw = Draw(100, n_items=3706)
+    >>> found = explain(Recall(10), 0.66, draw, n_users=6040, other=0.64).difference
     >>> found.beyond_chance, found.order_known
     (True, False)
     """
@@ -76,7 +77,7 @@ class Explanation:
 
     Attributes
     ----------
-    metric, value, n_items, n_samples, replacement, n_users, exact_metric, confidence, decimals
+    metric, value, draw, n_users, exact_metric, confidence, decimals
         As given to `explain`.
     cutoff : float or None
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
@@ -97,17 +98,15 @@ class Explanation:
 
     Examples
     --------
-    >>> from sampled_metrics import Recall
-    >>> found = explain(Recall(10), 0.66, n_items=3706, n_samples=100, n_users=6040)
+    >>> from sampled_metrics import Draw, Recall
+    >>> found = explain(Recall(10), 0.66, Draw(100, n_items=3706), n_users=6040)
     >>> round(found.cutoff, 2), round(found.standard_error, 4), round(found.bounds.high, 3)
     (366.93, 0.0061, 0.66)
     """
 
     metric: Metric
     value: float
-    n_items: int
-    n_samples: int
-    replacement: bool
+    draw: Draw
     n_users: int | None
     exact_metric: Metric
     confidence: float
@@ -133,14 +132,15 @@ class Explanation:
         Returns
         -------
         DataFrame
-            A column for each attribute. Metrics are given by their names, and bounds have two
-            columns, such as bounds_low and bounds_high. The attributes of the difference come last,
-            as in difference_value. An attribute that is None has no column.
+            A column for each attribute. Metrics are given by their names; bounds have two columns,
+            such as bounds_low and bounds_high, and the draw has n_samples, n_items and replacement.
+            The attributes of the difference come last, as in difference_value. An attribute that
+            is None has no column.
 
         Examples
         --------
-        >>> from sampled_metrics import AUC
-        >>> row = explain(AUC(), 0.9, n_items=1000, n_samples=99).to_frame()
+        >>> from sampled_metrics import AUC, Draw
+        >>> row = explain(AUC(), 0.9, Draw(99, n_items=1000)).to_frame()
         >>> row[["metric", "value", "bounds_low", "bounds_high"]].round(3)
           metric  value  bounds_low  bounds_high
         0    AUC    0.9         0.9          0.9
@@ -155,6 +155,8 @@ class Explanation:
         ]:
             if isinstance(each, Bounds):
                 row |= {f"{name}_low": each.low, f"{name}_high": each.high}
+            elif isinstance(each, Draw):
+                row |= vars(each)
             elif each is not None and not isinstance(each, Difference):
                 row[name] = str(each) if isinstance(each, Metric) else each
         return pd.DataFrame([row])
@@ -163,11 +165,9 @@ class Explanation:
 def explain(
     metric: Metric,
     value: float,
+    draw: Draw,
     *,
-    n_items: int,
-    n_samples: int,
     n_users: int | None = None,
-    replacement: bool = True,
     other: float | None = None,
     exact_metric: Metric | None = None,
     confidence: float = 0.95,
@@ -184,14 +184,11 @@ def explain(
         The metric of the sampled ranks, such as ``Recall(k=10)``, also called ``HR@10``.
     value : float
         Its published mean, a share and not a percentage.
-    n_items : int
-        Number of ranked items n, including the relevant one, at least 2.
-    n_samples : int
-        Number of drawn items m, without the relevant one, at most 100,000.
+    draw : Draw
+        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: at most
+        100,000 samples, and one number of items for all users.
     n_users : int, optional
         Number of users whose values were averaged. Without it, nothing is said about chance.
-    replacement : bool
-        Whether one item could be drawn twice for a user.
     other : float, optional
         The number of another recommender in the same table.
     exact_metric : Metric, optional
@@ -239,8 +236,9 @@ def explain(
 
     Examples
     --------
-    >>> from sampled_metrics import Recall
-    >>> found = explain(Recall(k=10), 0.66, n_items=3706, n_samples=100, n_users=6040, other=0.64)
+    >>> from sampled_metrics import Draw, Recall
+    >>> draw = Draw(n_samples=100, n_items=3706)
+    >>> found = explain(Recall(k=10), 0.66, draw, n_users=6040, other=0.64)
     >>> print(found)
     Sampled Recall@10 is 0.66: each relevant item is ranked among 100 others, drawn with replacement
     from the other 3,705.
@@ -259,19 +257,19 @@ def explain(
 
     It says more about the cutoff that it resembles.
 
-    >>> protocol = {"n_items": 3706, "n_samples": 100}
-    >>> low, high = explain(Recall(10), 0.66, **protocol, exact_metric=Recall(367)).bounds
+    >>> low, high = explain(Recall(10), 0.66, draw, exact_metric=Recall(367)).bounds
     >>> f"{low:.3f} to {high:.3f}"
     '0.366 to 1.000'
     """
     as_kind("metric", metric, Metric, "Recall(k=10)")
     exact = metric if exact_metric is None else exact_metric
     as_kind("exact_metric", exact, Metric, "Recall(k=10)")
-    n = as_integer("n_items", n_items, low=2)
+    n, m = one_number("draw", draw), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
-    draw = Draw(n_samples, n_items=n, replacement=replacement)
-    if (m := draw.n_samples) > MOST_SAMPLES:
-        raise ValueError(f"n_samples is {m}; n_samples must be at most {MOST_SAMPLES} to explain")
+    if m > MOST_SAMPLES:
+        raise ValueError(
+            f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES} to explain"
+        )
     curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
     v = curve.as_mean("value", value)
     users = None if n_users is None else as_integer("n_users", n_users)
@@ -281,9 +279,7 @@ def explain(
     return Explanation(
         metric=metric,
         value=v,
-        n_items=n,
-        n_samples=m,
-        replacement=draw.replacement,
+        draw=draw,
         n_users=users,
         exact_metric=exact,
         confidence=float(confidence),
@@ -336,8 +332,8 @@ def _is_binary(values: FloatArray) -> bool:
 
 def _sentences(found: Explanation) -> list[str]:
     """Return what an explanation says, in sentences."""
-    m, n, exact = found.n_samples, found.n_items, found.exact_metric
-    drawn = "with" if found.replacement else "without"
+    m, n, exact = found.draw.n_samples, one_number("draw", found.draw), found.exact_metric
+    drawn = "with" if found.draw.replacement else "without"
     said = [
         f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among "
         f"{_count(m, 'other')}, drawn {drawn} replacement from the other {n - 1:,}."
