@@ -82,13 +82,13 @@ const show = ({ id, c: wanted }, all) => {
 
 const python = ({ id, c }, all) => {
   const row = all.find((one) => one.id === id), [, name] = KINDS[row.metric];
-  return `from sampled_metrics import ${["explain", name].sort().join(", ")}
+  return `from sampled_metrics import ${[name, "Draw"].sort().join(", ")}, explain
 
+draw = Draw(${row.n_samples}, n_items=${row.n_items}${
+  row.replacement === "false" ? ", replacement=False" : ""})
 print(explain(
-    ${name}(${row.k}), ${row.value}, n_items=${row.n_items}, n_samples=${row.n_samples},${
-  row.n_users ? ` n_users=${row.n_users},` : ""}
-    ${row.replacement === "false" ? "replacement=False, " : ""}decimals=${decimals(row)}, ${
-  ""}exact_metric=${name}(${Math.min(c, row.n_items)}),
+    ${name}(${row.k}), ${row.value}, draw,${row.n_users ? ` n_users=${row.n_users},` : ""}
+    decimals=${decimals(row)}, exact_metric=${name}(${Math.min(c, row.n_items)}),
 ))`;
 };
 

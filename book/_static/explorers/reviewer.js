@@ -101,11 +101,11 @@ E.add("reviewer", {
   python: (form) => {
     const [name] = CLASSES[form.metric], { n, m, users, replacement } = form;
     const cutoff = isCut(form.metric) ? form.k : "", decimals = decimalsOf(form.value);
-    return `from sampled_metrics import ${name}, explain
+    return `from sampled_metrics import ${[name, "Draw"].sort().join(", ")}, explain
 
+draw = Draw(${m}, n_items=${n}, replacement=${replacement ? "True" : "False"})
 print(explain(
-    ${name}(${cutoff}), ${shareOf(form.value)}, n_items=${n}, n_samples=${m}, n_users=${users},
-    replacement=${replacement ? "True" : "False"},${
+    ${name}(${cutoff}), ${shareOf(form.value)}, draw, n_users=${users},${
   decimals === 4 ? "" : ` decimals=${decimals},`}
 ))
 `;
