@@ -146,9 +146,7 @@ def test_what_a_published_number_can_mean(javascript, name):
     }
     for case, ours in zip(cases, javascript(found, cases), strict=True):
         value, n, m, replacement, users, _ = case
-        theirs = explain(
-            metric, value, n_items=n, n_samples=m, replacement=replacement, n_users=users
-        )
+        theirs = explain(metric, value, Draw(m, n_items=n, replacement=replacement), n_users=users)
         for key, attribute in keys.items():
             np.testing.assert_allclose(
                 ours[key], getattr(theirs, attribute), rtol=1e-9, atol=1e-12, err_msg=str(case)
@@ -167,7 +165,7 @@ def test_what_a_published_number_can_mean_at_another_cutoff(javascript):
     for (value, n, m, replacement, users, cutoff), (bounds, alike) in zip(
         cases, found, strict=True
     ):
-        protocol = {"n_items": n, "n_samples": m, "replacement": replacement, "n_users": users}
+        protocol = {"draw": Draw(m, n_items=n, replacement=replacement), "n_users": users}
         if m == 1:  # every sample is a hit
             assert bounds is None
             continue
@@ -331,7 +329,7 @@ def test_corrections_by_keyboard(start):
 
 def test_reviewers_calculator_by_keyboard(start):
     tab = start("reviewer")
-    protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    protocol = {"draw": Draw(100, n_items=3706), "n_users": 6040}
     usual = explain(Recall(10), 0.66, **protocol, decimals=2)
     shown = tab.explorer.inner_text()
     assert "The top 10 of 101 resembles the top 367 of all 3,706." in shown
@@ -342,7 +340,7 @@ def test_reviewers_calculator_by_keyboard(start):
     assert "exact HR@10 can be anything from 0.000 to 0.677." in shown
     enter(tab, value="0.4", k=5, users=300, n=1000, m=50)
     settle(tab)
-    protocol = {"n_items": 1000, "n_samples": 50, "n_users": 300, "decimals": 1}
+    protocol = {"draw": Draw(50, n_items=1000), "n_users": 300, "decimals": 1}
     alike = round(explain(Recall(5), 0.4, **protocol).cutoff)
     assert f"resembles the top {alike} of all 1,000." in tab.explorer.inner_text()
     assert [row[0] for row in table(tab)[1:]] == [
@@ -364,7 +362,7 @@ def test_reviewers_calculator_of_every_metric(start, name):
     tab.explorer.locator("[name=replacement]").uncheck()
     settle(tab)
     metric = PUBLISHED[name][1](10)
-    protocol = {"n_items": 3706, "n_samples": 100, "replacement": False, "n_users": 6040}
+    protocol = {"draw": Draw(100, n_items=3706, replacement=False), "n_users": 6040}
     protocol["decimals"] = 2
     shown = tab.explorer.inner_text()
     own = explain(metric, 0.66, **protocol)
@@ -528,7 +526,7 @@ def test_calculator_takes_the_decimals_as_typed(visit, text, decimals):
     tab = visit("reviewer")
     tab.explorer.locator("[name=value]").fill(text)
     settle(tab)
-    protocol = {"n_items": 3706, "n_samples": 100, "n_users": 6040}
+    protocol = {"draw": Draw(100, n_items=3706), "n_users": 6040}
     own = explain(Recall(10), 1 if text == "1" else 0.7, **protocol, decimals=decimals)
     (row,) = (row for row in table(tab) if row[0] == "HR@10")
     assert row[1:] == fixed([*own.bounds, *own.bounds_with_error])

@@ -132,9 +132,7 @@ def published():
 def protocol(row):
     """Arguments of `explain`, as the chapter has them."""
     return {
-        "n_items": row.n_items,
-        "n_samples": row.n_samples,
-        "replacement": row.replacement != "false",
+        "draw": Draw(row.n_samples, n_items=row.n_items, replacement=row.replacement != "false"),
         "n_users": None if pd.isna(row.n_users) else int(row.n_users),
         "decimals": len(row.value.partition(".")[2]),
     }
