@@ -1,6 +1,6 @@
 """Two recommenders, one difference: what moves it, and how often its sign is right."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import FrozenInstanceError, astuple, dataclass
 from math import inf, isnan, sqrt
 from typing import Any
 
@@ -285,6 +285,13 @@ def test_power_is_the_share_of_right_evaluations(pilot, metric, n_users):
         ((z < -1.96).mean(), wrong),
     ]:
         assert abs(share - p) < 4.5 * sqrt(p * (1 - p) / 4000) + 0.01
+
+
+def test_the_standard_error_has_three_parts():
+    found = Comparison(10, 0.1, 0.1, 1e-4, 4e-4, 4e-4)
+    assert found.standard_error == pytest.approx(0.03)
+    with pytest.raises(FrozenInstanceError):
+        found.difference = 0  # type: ignore[misc]
 
 
 def test_right_order_of_the_same_users(pilot):

@@ -64,7 +64,9 @@ def test_cutoff_by_hand():
     found = explain(Recall(10), 0.66, Draw(100, n_items=3706))
     assert found.cutoff == pytest.approx(366.93, abs=0.005)
     assert "The top 10 of 101 resembles the top 367 of all 3,706:" in str(found)
-    assert explain(Recall(31), 1, everything).cutoff == 30  # no deeper than there are items
+    deep = explain(Recall(31), 1, everything)
+    assert deep.cutoff == 30  # no deeper than there are items
+    assert "The top 30 of 30 resembles the top 30 of all 30:" in str(deep)
     assert explain(NDCG(), 0.5, everything).cutoff is None
 
 
@@ -416,6 +418,15 @@ def test_what_a_difference_says_of_chance():
     assert known(found.difference).beyond_chance is None
 
 
+def test_rounding_makes_more_differences_chance():
+    """Of 0.50 and 0.51, up to 0.02 apart: half of 2 percent of the users is chance up to 188."""
+    for n_users, verdict in ((180, False), (200, None)):
+        found = explain(
+            Recall(10), 0.50, Draw(100, n_items=3706), n_users=n_users, other=0.51, decimals=2
+        )
+        assert known(found.difference).beyond_chance is verdict
+
+
 def test_what_cannot_differ_is_not_beyond_chance():
     found = explain(Recall(4), 1, Draw(3, n_items=50), other=1, n_users=100)
     assert "The top 4 of 4 resembles the top 50 of all 50" in str(found)
@@ -429,6 +440,9 @@ def test_what_a_difference_says_of_the_order():
     assert known(auc.difference).order_known
     assert "of the other system is 0.640: the order of the exact ones is known." in str(auc)
     assert not known(explain(AUC(), 0.66, other=0.66, draw=protocol).difference).order_known
+    exactly_equal = explain(AUC(), 1, other=1, draw=protocol, decimals=400)
+    assert exactly_equal.bounds == known(exactly_equal.difference).other_bounds == (1, 1)
+    assert not known(exactly_equal.difference).order_known
     rounded = explain(AUC(), 0.66, other=0.65, draw=protocol, decimals=1)
     assert not known(rounded.difference).order_known
     assert known(explain(AUC(), 0.64, other=0.66, draw=protocol).difference).order_known
@@ -570,6 +584,10 @@ def test_frame():
     assert table["difference_value"][0] == known(several[0].difference).value
     assert table["difference_beyond_chance"][0]
     assert table["cutoff"].isna().tolist() == [False, True]
+
+
+def test_numbers_of_papers_have_four_decimals_unless_you_say_so():
+    assert explain(Recall(10), 0.66, Draw(100, n_items=3706)).decimals == 4
 
 
 def test_it_keeps_what_it_was_given():

@@ -63,13 +63,14 @@ def test_terms_of_several_relevant_items(metric):
         np.testing.assert_allclose(problem.sampled_values(), want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("k", [256, 257, 258, 259, 900])
 @pytest.mark.parametrize("order", [1, 3])
 @pytest.mark.parametrize("believed", [False, True])
-def test_a_cutoff_far_down_is_met(order, believed):
+def test_a_cutoff_far_down_is_met(k, order, believed):
     """Few ranks represent all, on both sides of the last one that counts."""
     n = 5000
     prior = some_prior(n) if believed else None
-    problem = Problem(Recall(k=900), Draw(9, n_items=n), prior, order=order, n_relevant=3)
+    problem = Problem(Recall(k=k), Draw(9, n_items=n), prior, order=order, n_relevant=3)
     weights, _, exact = problem.design
     want = np.average(problem.exact_values(np.arange(1, n + 1)), weights=prior)
     assert len(weights) < n / 10

@@ -149,8 +149,10 @@ class Problem:
     @property
     def _far_cut(self) -> int | None:
         """Return the cutoff if it is beyond the ranks that are summed one by one."""
-        k = self.metric.k
-        return None if k is None or k - self.order + 1 <= HEAD else k - self.order + 1
+        if self.metric.k is None:
+            return None
+        cut = self.metric.k - self.order + 1
+        return cut if cut > HEAD else None
 
     @property
     def gram(self) -> FloatArray:
