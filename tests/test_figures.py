@@ -289,7 +289,8 @@ def test_a_table_has_no_empty_row_and_equal_digits():
         ["Y", "12", "1.00", "–"],
     ]
     assert cells(table(frame[["share"]], digits=3))[1:] == [["X", "0.123"], ["Y", "1.000"]]
-    assert "<caption>What it is</caption>" in table(frame, "What it is").data
+    assert "<caption><span>What it &lt;is&gt;</span></caption>" in table(frame, "What it <is>").data
+    assert "<caption>" not in table(frame).data
     assert table(frame).data.count(' text"') == 3  # the column of words and its head
     sentences = frame.assign(kind=["two words", "one"])
     assert table(sentences).data.count(' text words"') == 3  # which may be broken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -74,7 +75,8 @@ def table(
         for level, name in enumerate(frame.axes[axis].names):
             heading = str if name in NAMES else _heading
             style = style.format_index(heading, escape="html", axis=axis, level=level)
-    html = style.set_table_attributes('class="dataframe"').set_caption(caption).to_html()
+    above = f"<span>{escape(caption)}</span>" if caption else ""  # which may be wider than it
+    html = style.set_table_attributes('class="dataframe"').set_caption(above).to_html()
     html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
     heads_nothing = r'<th class="(?:blank|col_heading)[^"]*"\s*>(?:&nbsp;)?</th>'
     html = re.sub(heads_nothing, "<td></td>", html)
