@@ -169,6 +169,13 @@ def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
     np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
 
 
+def test_sampled_ranks_go_from_1_to_one_more_than_the_samples():
+    draw = Draw(1, n_items=2, replacement=False)
+    assert evaluate({"A": [1, 2]}, [Recall(k=1)], draw, given="sampled").table["value"][0] == 0.5
+    with pytest.raises(ValueError, match=r"is 3; .* must be at most n_samples \+ 1, 2"):
+        evaluate({"A": [1, 3]}, [Recall(k=1)], draw, given="sampled")
+
+
 def test_by_default_long_work_shows_a_progress_bar(capsys, monkeypatch):
     clock = count(step=10)  # seconds, from one look at it to the next
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))

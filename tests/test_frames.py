@@ -231,6 +231,12 @@ def test_columns_with_other_names():
     assert_same(ranks_from_scores(table, positive, exclude=positive[:0], **other), EXPECTED)
 
 
+def test_what_is_not_relevant_needs_no_score():
+    relevant = example()[["user", "item", "relevance"]]
+    unscored = pd.DataFrame({"user": [3], "item": [77], "relevance": [0]})
+    assert_same(ranks_from_scores(example(), pd.concat([relevant, unscored])), EXPECTED)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_files(tmp_path, suffix):
     for kind in ("int", "str"):
@@ -403,6 +409,10 @@ REFUSED = {
     "relevant, rows 0 and 3, user 3 and item 5 are there twice": lambda: [
         example(),
         pd.concat([positive(), positive()[:1]]),
+    ],
+    "relevant, rows 0 and 3, user 3 and item 5 are there twice; keep": lambda: [
+        example(),
+        pd.concat([positive(), positive()[:1], positive()[:1]]),
     ],
     "relevant, user 3 and item 77: scores has no score for this item; score it": lambda: [
         example(),

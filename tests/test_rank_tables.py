@@ -304,6 +304,14 @@ def test_ranks_that_are_refused(tmp_path):
             {"a": [1], "b": Ranks.from_lists([[1]], users=["x"])},
             "recommenders['a'] names its users by integers, recommenders['b'] by strings",
         ),
+        (
+            {
+                "a": [1],
+                "b": Ranks.from_lists([[1]], users=["x"]),
+                "c": Ranks.from_lists([[1]], users=np.fromiter([(1, 2)], object, 1)),
+            },
+            "recommenders['a'] names its users by integers, recommenders['b'] by strings",
+        ),
         *(
             (
                 {"a": Ranks([1], [0, 1], [1], gains=[gain], ideal_gains=[2.0])},
