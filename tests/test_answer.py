@@ -169,6 +169,15 @@ def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
     np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
 
 
+def test_of_exact_ranks_a_gain_counts_in_every_draw():
+    draw = Draw(9, n_items=50)
+    graded = Ranks.from_lists([[1], [4], [10]], gains=[[3], [2], [1]])
+    found = evaluate({"A": graded}, [Gain()], draw, estimators={"none": Uncorrected()})
+    drawn = found.per_user.query("estimator == 'none'")["value"]
+    np.testing.assert_allclose(drawn, draw.expect(graded, Gain()))
+    np.testing.assert_allclose(drawn, draw.expect([1, 4, 10], Gain()) * [3, 2, 1])
+
+
 def test_sampled_ranks_go_from_1_to_one_more_than_the_samples():
     draw = Draw(1, n_items=2, replacement=False)
     assert evaluate({"A": [1, 2]}, [Recall(k=1)], draw, given="sampled").table["value"][0] == 0.5
