@@ -169,6 +169,27 @@ def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
     np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
 
 
+def test_standard_errors_where_catalogs_have_different_sizes():
+    ranks, draw = TiedRanks([3, 40, 7, 200], [0, 2, 0, 5], [50, 500, 100, 1000]), Draw(9)
+    estimator = BiasVariance(gamma=0.1)
+    found = evaluate({"A": ranks}, [NDCG()], draw, estimators={"mine": estimator})
+    (error,) = found.table.query("estimator == 'mine'")["standard_error"]
+    fitted = estimator.fit(NDCG(), Draw(9, n_items=ranks.n_items))
+    parts = fitted.expectation(ranks).var(ddof=1) + fitted.variance(ranks).mean()
+    assert error == pytest.approx(np.sqrt(parts / 4))
+
+
+def test_a_table_counts_its_rows_and_has_groups_if_there_are_any():
+    ranks = {"A": [1, 2, 9], "B": [2, 2, 2]}
+    found = evaluate(ranks, [NDCG()], Draw(2, n_items=9))
+    assert "group" not in found.per_user
+    assert found.per_user.index.tolist() == list(range(len(found.per_user)))
+    tests = found.comparisons(n_resamples=99, rng=0)
+    assert tests.index.tolist() == list(range(len(tests)))
+    grouped = evaluate(ranks, [NDCG()], groups=["few", "few", "one"])
+    assert grouped.by_group["standard_error"].notna().tolist() == [True, True, False, False]
+
+
 def test_of_exact_ranks_a_gain_counts_in_every_draw():
     draw = Draw(9, n_items=50)
     graded = Ranks.from_lists([[1], [4], [10]], gains=[[3], [2], [1]])

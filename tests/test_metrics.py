@@ -253,6 +253,8 @@ def test_the_books_example_of_graded_ndcg():
 
 
 def test_gain_too_large_to_raise_two_to():
+    most = Ranks.from_lists([[1]], gains=[[1000]])
+    assert NDCG(gains="exponential")(most) == 1
     ranks = Ranks.from_lists([[1, 2]], gains=[[1000, 1001]])
     with pytest.raises(ValueError, match=r"gains\[1\] is 1001.0; gains must be at most 1000"):
         NDCG(gains="exponential")(ranks)

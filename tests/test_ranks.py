@@ -192,6 +192,10 @@ def test_parts_may_be_lists():
         ({"offsets": [1, 2]}, r"offsets is \[1, 2\]; offsets must ascend from 0"),
         ({"offsets": []}, r"offsets is \[\]; offsets must ascend from 0"),
         ({"offsets": [0, 3, 2]}, "offsets.* must be ascending"),
+        (
+            {"offsets": [0, 0, 2, 1, 2], "n_relevant": [1, 2, 1, 1]},
+            r"offsets\[2\] is 1; offsets must be ascending",
+        ),
         ({"offsets": [0, 1.5]}, r"offsets\[1\] is 1.5; offsets must be whole"),
         ({"n_relevant": [1]}, r"n_relevant\[0\] is 1; .* at least the number of the ranks"),
         ({"n_relevant": [2, 1]}, "n_relevant has 2 entries; .* one per instance, 1"),

@@ -47,7 +47,7 @@ function fill(box) {
   const typed = fields.some(([field]) => field.matches("input"));
   const form = make("form", {}, ...fields.map(([, , row]) => row),
     make("button", { textContent: "Check" }),
-    make("span", { className: "note", hidden: !typed, textContent: "Of a number, three digits are enough." }),
+    make("span", { className: "note", hidden: !typed, textContent: "If it is a number, three digits are enough." }),
     status);
   const title = box.closest(".exercise").querySelector(".caption-number").textContent.trim();
   form.setAttribute("aria-label", `Your answer to ${title}`);

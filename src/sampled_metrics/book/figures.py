@@ -132,7 +132,7 @@ def intervals(
         if np.isfinite(row["value"]):
             ax.plot(row["value"], y, "o", color=color, ms=6)
             ax.annotate(
-                _written(fmt, row["value"]), (row["value"], y), (0, 7), textcoords="offset points",
+                _written(fmt, row["value"]), (row["value"], y), (0, 4), textcoords="offset points",
                 ha="center", va="bottom", fontsize="small", color=_readable(color),
             )  # fmt: skip
         if "exact" in table and np.isfinite(row["exact"]):

@@ -75,7 +75,8 @@ def table(
         for level, name in enumerate(frame.axes[axis].names):
             heading = str if name in NAMES else _heading
             style = style.format_index(heading, escape="html", axis=axis, level=level)
-    title = f"<span>{escape(caption)}</span>" if caption else ""
+    words = caption.replace("'", "\N{RIGHT SINGLE QUOTATION MARK}")  # as in the text
+    title = f"<span>{escape(words)}</span>" if caption else ""
     html = style.set_table_attributes('class="dataframe"').set_caption(title).to_html()
     html = re.sub(r'<style.*?</style>\s*|<caption></caption>\s*|\sid="[^"]*"', "", html, flags=re.S)
     heads_nothing = r'<th class="(?:blank|col_heading)[^"]*"\s*>(?:&nbsp;)?</th>'
