@@ -9,7 +9,7 @@ that reach its line, those of its own module first and the others from fast to s
 a minute, until one fails. A mutant that passes has survived: either a test is missing, or the
 change makes no difference to anybody (it is equivalent). Those that somebody has judged equivalent
 are listed in `equivalent_mutants.txt`: a line with the reason, `# ...`, and below it the mutants as
-this script prints them.
+this script prints them. It also prints listed ones that the source no longer has.
 
 The choice of mutants is random with a fixed seed: the same source has the same mutants.
 Exits with 1 if fewer than 95 percent of a module's other mutants are found.
@@ -274,6 +274,9 @@ def main() -> int:
         for what in left:
             if what not in equivalent:
                 print(what, flush=True)
+        every = {f"{module}: {mutate(original, number)[1]}" for number in numbers}
+        for what in sorted(what for what in known - every if what.startswith(f"{module}: ")):
+            print(f"no mutant, but in {KNOWN.name}: {what}")
     return 0 if good else 1
 
 

@@ -1,6 +1,7 @@
 """One call: values, errors, intervals, bounds and comparisons, aligned by user."""
 
 import re
+import sys
 from dataclasses import dataclass
 from itertools import count
 
@@ -167,6 +168,23 @@ def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
     np.testing.assert_allclose(estimates(Ranks.from_lists(lists)), want)
     graded = Ranks.from_lists(lists, gains=[[3], [2], [1]], n_items=10)
     np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
+
+
+def test_the_figure_says_what_it_needs(monkeypatch):
+    found = evaluate({"A": [1, 2]}, [NDCG()])
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r'pip install "sampled-metrics\[report\]"'):
+        found.plot()
+
+
+def test_who_has_other_items_is_called_by_name():
+    lists = {"A": [[1], [1, 2]], "B": [[1], [2]]}
+    ranks = {name: Ranks.from_lists(each, users=["ann", "bob"]) for name, each in lists.items()}
+    message = r"ranks\['B'\] has 1 relevant items for user 'bob', ranks\['A'\] has 2; "
+    with pytest.raises(ValueError, match=message):
+        evaluate(ranks, [Recall(k=1)])
+    with pytest.raises(ValueError, match="b has 1 relevant items for user 'bob', a has 2; "):
+        compare(ranks["A"], ranks["B"], Recall(k=1))
 
 
 def test_standard_errors_where_catalogs_have_different_sizes():

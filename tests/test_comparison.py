@@ -287,7 +287,7 @@ def test_power_is_the_share_of_right_evaluations(pilot, metric, n_users):
         assert abs(share - p) < 4.5 * sqrt(p * (1 - p) / 4000) + 0.01
 
 
-def test_the_standard_error_has_three_parts():
+def test_a_comparison_has_three_variances_and_cannot_be_changed():
     found = Comparison(10, 0.1, 0.1, 1e-4, 4e-4, 4e-4)
     assert found.standard_error == pytest.approx(0.03)
     with pytest.raises(FrozenInstanceError):

@@ -419,7 +419,7 @@ def test_what_a_difference_says_of_chance():
 
 
 def test_rounding_makes_more_differences_chance():
-    """Of 0.50 and 0.51, up to 0.02 apart: half of 2 percent of the users is chance up to 188."""
+    """Of 0.50 and 0.51, up to 0.02 apart: 2 percent of the users are chance up to 188 users."""
     for n_users, verdict in ((180, False), (200, None)):
         found = explain(
             Recall(10), 0.50, Draw(100, n_items=3706), n_users=n_users, other=0.51, decimals=2

@@ -83,6 +83,9 @@ def evaluations(draw):
         for item in draw(st.sets(ids)):
             if not relevant[user].get(item):
                 excluded.add((user, item))
+    scored = set().union(*scores.values())
+    if not any(item in scored for _, item in excluded):
+        excluded = set()  # which would be refused: ids of another kind, probably
     return scores, relevant, excluded
 
 
@@ -428,6 +431,11 @@ REFUSED = {
         example(),
         None,
         pd.DataFrame({"user": [5, 6], "item": [3, 2]}),
+    ],
+    "exclude has item 1005, scores does not, nor any other item of exclude; name the": lambda: [
+        example(),
+        None,
+        pd.DataFrame({"user": [3, 8], "item": [1005, 1001]}),
     ],
     "exclude[3] is {9: 0}; it must be a list of items, as list(exclude[3]) is": lambda: [
         example(),

@@ -443,3 +443,11 @@ def test_bad_rng_and_repeats():
     assert Draw(5, n_items=10**9, replacement=False).rvs(10**9, rng=0) == 6
     with pytest.raises(ValueError, match=r"n_items\[1\] is 2000000000; .* be at most 10\*\*9"):
         Draw(5, n_items=[10**9, 2 * 10**9], replacement=False).rvs([5, 5], rng=0)
+
+
+def test_ties_where_nearly_half_of_the_items_are_drawn():
+    """No rule with few nodes and no difference of ends has all digits here: each rank is a node."""
+    draw = Draw(80_000, n_items=200_000, replacement=False)
+    every = draw.expect(np.arange(100_000, 100_019), AUC())
+    tied = TiedRanks([100_000], 18, 200_000)
+    np.testing.assert_allclose(draw.expect(tied, AUC()), every.mean(), rtol=1e-13)

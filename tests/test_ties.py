@@ -156,6 +156,29 @@ def test_a_bootstrap_repeats_entries():
     assert known(tied[::-1].users).tolist() == ["w", "v", "u"]
 
 
+@pytest.mark.parametrize("gains", [[1, 3, 2], [3, 2, 1], [2, 1, 3]])
+def test_among_tied_items_the_most_relevant_is_first_or_last(gains):
+    tied = TiedRanks([1, 1, 1], 4, 9, users=["u"] * 3, gains=gains)
+    best, worst = tied.to_ranks("optimistic"), tied.to_ranks("pessimistic")
+    assert (best.values.tolist(), known(best.gains).tolist()) == ([1, 2, 3], [3, 2, 1])
+    assert (worst.values.tolist(), known(worst.gains).tolist()) == ([3, 4, 5], [1, 2, 3])
+    of_items = dict(zip(gains, tied.break_ties("optimistic").tolist(), strict=True))
+    assert of_items == {3: 1, 2: 2, 1: 3}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=1, max_size=5))
+def test_no_way_to_break_ties_is_better_than_the_optimistic_one(pairs):
+    users, gains = zip(*sorted(pairs), strict=True)
+    tied = TiedRanks([1] * len(users), 5, 9, users=users, gains=gains)
+    low, high = (
+        NDCG(gains="linear")(tied.to_ranks(rule)) for rule in ("pessimistic", "optimistic")
+    )
+    for seed in range(9):
+        value = NDCG(gains="linear")(tied.to_ranks("random", rng=seed))
+        assert (low <= value + 1e-12).all()
+        assert (value <= high + 1e-12).all()
+
+
 def test_gains_follow_their_items():
     tied = TiedRanks([4, 2, 1], 0, 9, users=["u", "v", "u"], gains=[3, 1, 2])
     ranks = tied.to_ranks("optimistic")

@@ -65,8 +65,8 @@ class Queue:
         """Execute the notebook in place, as jupyter-cache does, by waiting for its turn."""
         copy = self.copies.get(key(notebook))
         if copy is None:
-            with TemporaryDirectory() as folder:
-                return execute(notebook, cwd, config=sockets(folder), **options)
+            with sockets() as config:
+                return execute(notebook, cwd, config=config, **options)
         while copy not in self.seconds:
             if not (line := self.process.stdout.readline()):
                 raise RuntimeError("a notebook was not run to its end; see above")

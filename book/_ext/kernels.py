@@ -11,12 +11,14 @@ import sys
 import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import Pipe
 from tempfile import TemporaryDirectory
 
 import nbclient
 import nbformat
+import zmq
 from ipykernel.kernelapp import IPKernelApp
 from jupyter_client.provisioning import local_provisioner
 from traitlets.config import Config
@@ -25,21 +27,25 @@ AT_A_TIME = 2
 PACKAGE = "sampled_metrics.book"
 
 
-def sockets(folder):
-    """Say where a kernel listens: in files of this folder, if the system can.
+@contextmanager
+def sockets():
+    """Say where a kernel listens: in files of a folder of its own, if the system can.
 
     A port that was free may be another's before the kernel has it, and then the kernel ends.
     """
-    if sys.platform != "linux":
-        return Config()
-    return Config(KernelManager={"transport": "ipc", "ip": f"{folder}/kernel"})
+    with TemporaryDirectory() as folder:
+        address = f"{folder}/kernel"  # of several files, with a number each
+        if sys.platform == "linux" and len(address) + 2 <= zmq.IPC_PATH_MAX_LEN:
+            yield Config(KernelManager={"transport": "ipc", "ip": address})
+        else:
+            yield Config()
 
 
 def run(path):
     notebook, start = nbformat.read(path, as_version=4), time.monotonic()
-    with TemporaryDirectory() as folder:
+    with sockets() as config:
         # five minutes a cell, as in _config.yml
-        nbclient.execute(notebook, allow_errors=True, timeout=300, config=sockets(folder))
+        nbclient.execute(notebook, allow_errors=True, timeout=300, config=config)
     nbformat.write(notebook, path)
     # In one piece: of two that are written at a time, `print` may mix the lines.
     sys.stdout.write(f"{time.monotonic() - start:.2f} {path}\n")

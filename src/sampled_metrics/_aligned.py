@@ -60,7 +60,7 @@ def aligned(ranks: Mapping[str, Any]) -> Aligned:
     if len(plain[first]) == 0:
         raise ValueError(f"{first} has no instances; there is nothing to average")
     if others:
-        check_same_users(plain)
+        check_same_users(plain, known)
     return Aligned(dict(zip(named, plain.values(), strict=True)), known)
 
 

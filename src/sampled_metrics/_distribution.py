@@ -217,7 +217,7 @@ def nodes_of_ties(ranks: TiedRanks, m: int, *, replacement: bool) -> Nodes:
     """
     if not ranks.n_tied.any():
         return Nodes(ranks.best, np.arange(len(ranks)), np.ones(len(ranks)))
-    left = np.ones(len(ranks)) if replacement else 1 - m / np.maximum(ranks.n_items, m + 1)
+    left = np.ones(len(ranks)) if replacement else 1 - m / ranks.n_items
     ends = np.stack([ranks.best, ranks.best + ranks.n_tied])
     first, last = np.arcsin(np.sqrt((ends - 1) / np.maximum(ranks.n_items - 1, 1)))
     steps_of_8 = np.ceil(0.75 * np.sqrt(m / left) * np.minimum(last - first, 1))  # few rules

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._checks import FloatArray
+from sampled_metrics._checks import FloatArray, shown
 from sampled_metrics._distribution import expectation, nodes_of_ties
 from sampled_metrics._fits import Tables
 from sampled_metrics.metric import Metric
@@ -37,7 +37,9 @@ def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) 
     """Return the moments of the exact metrics, which neither ties nor samples move."""
     mean = np.column_stack([metric(ranks, n_items) for metric in metrics])
     if (missing := np.isnan(mean)).any():
-        user, which = np.argwhere(missing)[0]
+        x, which = np.argwhere(missing)[0].tolist()
+        users = getattr(ranks, "users", None)
+        user = x if users is None else shown(users.tolist()[x])
         raise ValueError(
             f"{metrics[which]} is not defined for user {user}; leave out users who have "
             "no relevant item, or no other"

@@ -20,8 +20,12 @@ MARKERS = "osD^vPX"
 
 def draw_values(table: pd.DataFrame, caption: str) -> Figure:
     """Draw a table with the columns of `Evaluation.table`."""
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            'the figure needs matplotlib: pip install "sampled-metrics[report]"'
+        ) from error
     metrics = list(dict.fromkeys(table["metric"]))
     names = list(dict.fromkeys(table["recommender"]))
     estimators = [name for name in dict.fromkeys(table["estimator"]) if name != "bounds"]

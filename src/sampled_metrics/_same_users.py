@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._checks import IntArray, as_integers, labels_of, shown
 from sampled_metrics.ranks import Ranks
@@ -44,9 +44,11 @@ def check_same_names(recommenders: dict[str, Any]) -> None:
                 )
 
 
-def check_same_users(recommenders: dict[str, Any]) -> None:
-    """Refuse recommenders that cannot be compared user by user."""
+def check_same_users(recommenders: dict[str, Any], users: NDArray[Any] | None = None) -> None:
+    """Refuse recommenders that cannot be compared user by user; `users` are their names."""
     (first, ranks), *others = recommenders.items()
+    if users is None:
+        users = getattr(ranks, "users", None)
     if len(ranks) < 2:
         raise ValueError(f"{first} has {len(ranks)} users; a variance needs two or more")
     for name, other in others:
@@ -60,7 +62,8 @@ def check_same_users(recommenders: dict[str, Any]) -> None:
             n, mine = (getattr(x, of_user, one) for x in (ranks, other))
             if n is not None and mine is not None and (bad := n != mine).any():
                 x = int(np.argmax(bad))
+                user = x if users is None else shown(users.tolist()[x])
                 raise ValueError(
-                    f"{name} has {mine[x]} {what} for user {x}, {first} has {n[x]}; "
+                    f"{name} has {mine[x]} {what} for user {user}, {first} has {n[x]}; "
                     "they must be the same users in the same order"
                 )

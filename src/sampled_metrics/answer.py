@@ -21,6 +21,7 @@ from sampled_metrics._checks import (
 )
 from sampled_metrics._fits import Cell, Fit, Tables, cells_of
 from sampled_metrics._moments import Moments, exact_moments, sampled_moments
+from sampled_metrics._same_users import Given
 from sampled_metrics.bounds import Bounds, metric_bounds
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.estimators import BiasVariance, Uncorrected
@@ -32,7 +33,6 @@ from sampled_metrics.ties import TiedRanks
 
 __all__ = ["evaluate"]
 
-Given = Ranks | TiedRanks | ArrayLike
 ESTIMATORS = {"uncorrected": Uncorrected(), "corrected": BiasVariance(gamma=0.1)}
 
 

@@ -33,7 +33,14 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "mrr": known.ReciprocalRank,
     "auc": known.AUC,
 }
-OPTIONS = {"Draw(": "--samples", "n_items": "--items", "to_ranks(": "--ties"}
+OPTIONS = {
+    "Draw(": "--samples",
+    "draw.n_samples": "--samples",
+    "n_items is": "--items",
+    "n_items must": "--items",
+    "n_items=": "--items",
+    "to_ranks(": "--ties",
+}
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
 Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,

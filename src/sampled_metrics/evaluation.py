@@ -22,7 +22,7 @@ from sampled_metrics._checks import (
 )
 from sampled_metrics._distribution import expectation, expectation_over_ties
 from sampled_metrics._fits import Fit, Tables, cells_of
-from sampled_metrics._same_users import check_same_names
+from sampled_metrics._same_users import Given, check_same_names
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.ranks import Ranks
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["exact_evaluation", "expected_evaluation", "sampled_evaluation"]
-
-Given = Ranks | TiedRanks | ArrayLike
 
 
 def exact_evaluation(

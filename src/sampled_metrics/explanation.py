@@ -15,7 +15,7 @@ from sampled_metrics._curve import Curve
 from sampled_metrics._terms import sampled_values
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.metric import Metric
-from sampled_metrics.problem import one_number
+from sampled_metrics.problem import number_of_items
 from sampled_metrics.sampling import Draw
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "Explanation", "explain"]
 
+DRAWN = ("n_items", "n_samples", "replacement")
 MOST_SAMPLES = 100_000  # whose probabilities for some thousand ranks take seconds
 
 
@@ -133,7 +134,7 @@ class Explanation:
         -------
         DataFrame
             A column for each attribute. Metrics are given by their names; bounds have two columns,
-            such as bounds_low and bounds_high, and the draw has n_samples, n_items and replacement.
+            such as bounds_low and bounds_high, and the draw has n_items, n_samples and replacement.
             The attributes of the difference come last, as in difference_value. An attribute that
             is None has no column.
 
@@ -156,7 +157,7 @@ class Explanation:
             if isinstance(each, Bounds):
                 row |= {f"{name}_low": each.low, f"{name}_high": each.high}
             elif isinstance(each, Draw):
-                row |= vars(each)
+                row |= {name: getattr(each, name) for name in DRAWN}
             elif each is not None and not isinstance(each, Difference):
                 row[name] = str(each) if isinstance(each, Metric) else each
         return pd.DataFrame([row])
@@ -264,7 +265,7 @@ def explain(
     as_kind("metric", metric, Metric, "Recall(k=10)")
     exact = metric if exact_metric is None else exact_metric
     as_kind("exact_metric", exact, Metric, "Recall(k=10)")
-    n, m = one_number("draw", draw), draw.n_samples
+    n, m = number_of_items("draw", draw), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
     if m > MOST_SAMPLES:
         raise ValueError(
@@ -332,7 +333,7 @@ def _is_binary(values: FloatArray) -> bool:
 
 def _sentences(found: Explanation) -> list[str]:
     """Return what an explanation says, in sentences."""
-    m, n, exact = found.draw.n_samples, one_number("draw", found.draw), found.exact_metric
+    m, n, exact = found.draw.n_samples, number_of_items("draw", found.draw), found.exact_metric
     drawn = "with" if found.draw.replacement else "without"
     said = [
         f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among "

@@ -54,7 +54,7 @@ def ranks_from_scores(
     exclude : table, path or dict, optional
         Pairs that are not candidates, such as training and validation events: a table of `user`
         and `item`, or a dict from user to a list of items. Pairs without a score are allowed, but
-        some user must have scores.
+        some user and some item must have scores.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
@@ -71,8 +71,8 @@ def ranks_from_scores(
         If a column or an id is missing; if a column or a pair occurs twice, or ids are integers in
         one table and names in the other; if a candidate has no score, or a relevant item an
         infinite one; if a large integer is rounded, as its column has fractions or missing scores;
-        if a relevant item has no score, or is excluded; if no user in `exclude` has scores; if a
-        relevance is missing, negative or infinite.
+        if a relevant item has no score, or is excluded; if no user or no item in `exclude` has
+        scores; if a relevance is missing, negative or infinite.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -140,16 +140,23 @@ def ranks_from_scores(
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
     """Return pairs, and the positions of each pair's first occurrence: events may be repeated."""
-    key = pairs.users.codes * max(1, len(pairs.items.names)) + pairs.items.codes
+    key = pairs.users.codes * len(pairs.items.names) + pairs.items.codes
     return pairs, np.unique(key, return_index=True)[1]
 
 
 def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
-    """Refuse pairs of which no user has a score: they may be an item and a user."""
-    if len(gone.items) and not (listed.counts[gone.counts > 0] > 0).any():
+    """Refuse pairs of which no user, or no item, has a score: they may be called otherwise."""
+    if not len(gone.items):
+        return
+    if not (listed.counts[gone.counts > 0] > 0).any():
         raise ValueError(
             f"exclude has user {excluded.users.name(0)!r}, scores does not, nor any other user of "
             "exclude; name the users as scores does, and see that user and item are not swapped"
+        )
+    if not np.isin(gone.items, listed.items).any():
+        raise ValueError(
+            f"exclude has item {excluded.items.name(0)!r}, scores does not, nor any other item of "
+            "exclude; name the items as scores does, or leave exclude out if none is a candidate"
         )
 
 

@@ -364,18 +364,18 @@ def _last_draw(above: FloatArray, below: FloatArray, times: FloatArray, m: int) 
     rung, rate = _rings(above, times, m)
     rung_below, rate_below = _rings(below, times, m)
     p = np.zeros((len(times), m + 1))
-    p[:, 1:] = rate[:, :m] * rung_below[:, m - 1 :: -1]
-    p[:, :m] += rung[:, :m] * rate_below[:, m - 1 :: -1]
+    p[:, 1:] = rate * rung_below[:, ::-1]
+    p[:, :m] += rung * rate_below[:, ::-1]
     return p
 
 
 def _rings(weights: FloatArray, times: FloatArray, m: int) -> FloatArray:
-    """Return P(h have rung) and the rate of the next ring then, shape (2, n_times, m + 1).
+    """Return P(h have rung) and the rate of the next ring then, of h < m: shape (2, n_times, m).
 
     The rate is per unit of log time, and is 0 unless h have rung. All terms are positive: no
     digits cancel. The weights have the shape (n_items,), or (n_times, n_items).
     """
-    found = np.zeros((2, len(times), m + 1))
+    found = np.zeros((2, len(times), m))
     found[0, :, 0] = 1
     for weight in weights.T:
         expected = (weight * times)[:, None]

@@ -21,9 +21,7 @@ from sampled_metrics._same_users import (
     check_same_names,
     check_same_users,
 )
-from sampled_metrics.comparison import (
-    comparisons_of,
-)
+from sampled_metrics.comparison import comparisons_of
 from sampled_metrics.estimator import Estimator
 from sampled_metrics.metric import Metric
 from sampled_metrics.sampling import Draw

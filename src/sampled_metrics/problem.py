@@ -71,7 +71,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         as_kind("metric", self.metric, Metric, "Recall(k=10)")
-        one_number("draw", self.draw)
+        number_of_items("draw", self.draw)
         for name in ("order", "n_relevant"):
             object.__setattr__(self, name, as_integer(name, getattr(self, name)))
         if self.order > self.n_relevant:
@@ -88,7 +88,7 @@ class Problem:
     @property
     def n_items(self) -> int:
         """Number of items n of the draw."""
-        return one_number("draw", self.draw)
+        return number_of_items("draw", self.draw)
 
     @property
     def n_samples(self) -> int:
@@ -168,7 +168,7 @@ class Problem:
         return replace(self, prior=None)
 
 
-def one_number(name: str, draw: Draw) -> int:
+def number_of_items(name: str, draw: Draw) -> int:
     """Return the number of items of a draw that has one for all."""
     as_kind(name, draw, Draw, "Draw(n_samples=100, n_items=10_000)")
     if draw.n_items is None:
@@ -182,7 +182,7 @@ def one_number(name: str, draw: Draw) -> int:
 def _design(
     draw: Draw, cut: int | None, prior: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    n, m, again = one_number("draw", draw), draw.n_samples, draw.replacement
+    n, m, again = number_of_items("draw", draw), draw.n_samples, draw.replacement
     ranks, weights = rank_grid(n, m, cut, prior, replacement=again)
     return ranks, weights, probabilities(ranks, n, m, replacement=again)
 

@@ -237,11 +237,14 @@ class Evaluation:
     def plot(self) -> Figure:
         """Draw each value with its interval, one panel per metric.
 
-        It needs Matplotlib.
-
         Returns
         -------
         matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            If Matplotlib is not installed; the extra ``report`` brings it.
         """
         from sampled_metrics._plot import draw_values
 

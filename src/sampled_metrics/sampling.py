@@ -110,8 +110,8 @@ class Draw:
         )
 
     def __hash__(self) -> int:
-        """Hash what is no array."""
-        return hash((self.n_samples, self.replacement))
+        """Hash an array by its first and last numbers, which it prints."""
+        return hash((self.n_samples, self.replacement, str(self.n_items)))
 
     def pmf(self, ranks: TiedRanks | ArrayLike) -> FloatArray:
         r"""Compute the probability of each sampled rank.

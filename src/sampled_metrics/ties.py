@@ -165,6 +165,8 @@ class TiedRanks:
 
         Entries of one user with the same score share their possible ranks, but each gets a
         different one: together they get the best ones, the worst ones, or some drawn at random.
+        If they have gains, the most relevant item is the first of them where the rule is
+        optimistic, and the last where it is pessimistic.
 
         Parameters
         ----------
@@ -194,7 +196,9 @@ class TiedRanks:
             if rule == "random":
                 return self.best + as_generator(rng).integers(self.n_tied, endpoint=True)
             return self.best + (self.n_tied if rule == "pessimistic" else 0)
-        order, block, place, size = _in_blocks(self.instance, self.best)
+        turned = {"optimistic": -1, "pessimistic": 1, "random": 0}[rule]
+        last = None if self.gains is None else turned * self.gains
+        order, block, place, size = _in_blocks(self.instance, self.best, last)
         if rule == "random":
             steps = _distinct(self.n_tied[order] + 1, block, place, as_generator(rng))
         else:
@@ -260,12 +264,15 @@ def _each(name: str, values: ArrayLike, ranks: IntArray, low: int) -> IntArray:
     return one_or_one_each(name, values, ranks.shape, low, of="best")
 
 
-def _in_blocks(users: IntArray, best: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _in_blocks(
+    users: IntArray, best: IntArray, last: FloatArray | None = None
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Sort entries by user and best rank; return the order, and of each the block, place and size.
 
-    A block holds a user's entries with the same score. Places in it count from 0.
+    A block holds a user's entries with the same score. Places in it count from 0, in ascending
+    order of `last`, if it is given.
     """
-    order = np.lexsort((best, users))
+    order = np.lexsort((best, users) if last is None else (last, best, users))
     new = (np.diff(users[order], prepend=-1) != 0) | (np.diff(best[order], prepend=-1) != 0)
     block = np.cumsum(new) - 1
     place = np.arange(len(order)) - np.flatnonzero(new)[block]

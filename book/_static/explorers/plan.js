@@ -80,7 +80,7 @@ ${first}, ${second} = (
 found = compare(${first}, ${second}, ${metricClass}${
   kind === "exact" ? "" : `, Draw(${m}, replacement=False)`}${
   kind === "corrected" ? ", estimator=BiasVariance(0.1)" : ""}).at(n_users=${n})
-print(f"right order {found.right_order():.3f}, power {found.power()[0]:.3f}")
+print(f"right order {found.right_order():.3f}, power {found.power().right:.3f}")
 print(f"users for 95 percent: {found.users_needed():,}")`;
 };
 
