@@ -146,7 +146,7 @@ def tables_and_files() -> None:
     counted: TiedRanks = ranks_from_scores(pl.LazyFrame(table), {1: [2]}, exclude=table[:0])
     renamed = table.rename(columns={"score": "prediction", "relevance": "rating"})
     ranks_from_scores(renamed, score="prediction", relevance="rating")
-    ranks_from_scores({"ann": {3: 0.5}}, {"ann": {3: 2.5}}, exclude={"ann": {4, 5}})
+    ranks_from_scores({"ann": {3: 0.5, 4: 0.1}}, {"ann": {3: 2.5}}, exclude={"ann": {4, 5}})
     named: dict[str, Ranks | TiedRanks] = {"A": of_tables, "B": counted}
     long: pd.DataFrame = rank_table(named)
     rank_table({"C": [3, 1]})
