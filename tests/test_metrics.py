@@ -345,6 +345,21 @@ def test_a_metric_of_ones_own_is_checked_and_printed_like_ours():
         RankBiasedPrecision(share="all")  # type: ignore[arg-type]
 
 
+def test_a_gain_that_is_not_returned():
+    @dataclass(frozen=True)
+    class Forgetful(Metric):
+        k: int | None = None
+
+        def gain(self, rank, order, n_relevant, n_items):
+            1 / rank  # noqa: B018
+
+        def normalizer(self, ranks):
+            return 1
+
+    with pytest.raises(ValueError, match=r"Forgetful\.gain returns None; let it return"):
+        Forgetful()([1, 2])
+
+
 def test_choices_of_ones_own():
     @dataclass(frozen=True)
     class Loud(RankBiasedPrecision):

@@ -198,6 +198,8 @@ class Metric(ABC):
 
     def cut(self, gains: Any, rank: NDArray[Any]) -> FloatArray:
         """Return the gains at these ranks, and 0 beyond the cutoff, in the shape of `rank`."""
+        if gains is None:
+            raise ValueError(f"{type(self).__name__}.gain returns None; let it return the gains")
         if self.k is None:
             return np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
         return np.where(rank <= self.k, gains, 0.0)
