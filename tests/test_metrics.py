@@ -351,7 +351,7 @@ def test_a_gain_that_is_not_returned():
         k: int | None = None
 
         def gain(self, rank, order, n_relevant, n_items):
-            1 / rank  # noqa: B018
+            1 / rank
 
         def normalizer(self, ranks):
             return 1
