@@ -526,6 +526,12 @@ DRAWN = Draw(9, n_items=50)
             ({"A": [1, 2]}, METRICS, None, "groups", pd.Series(["g", "h"])),
             "groups is a Series with an index",
         ),
+        (
+            (PAIR, METRICS, None, "groups", pd.DataFrame({"user": [0], "half": [1]})),
+            r"groups is a DataFrame; pass one of its columns, with the users as its index",
+        ),
+        ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* read_r"),
+        (("ranks.csv", METRICS), "ranks is a str; ranks must be a dict: read_ranks makes one"),
         (({"A": [1, 2]}, [AUC()]), "n_items is None; AUC needs"),
         ((PAIR, METRICS, None, "confidence", 95), "confidence is 95"),
     ],

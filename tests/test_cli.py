@@ -19,6 +19,7 @@ from sampled_metrics import (
     evaluate,
     explain,
     metric_bounds,
+    rank_table,
     read_ranks,
     write_ranks,
 )
@@ -160,6 +161,23 @@ def test_scores_become_ranks(folder):
     np.testing.assert_array_equal(ranks.n_items, [19, 18, 20])
 
 
+def test_columns_of_other_names(folder, capsys):
+    table = rank_table(RANKS).rename(columns={"recommender": "model", "user": "who", "rank": "at"})
+    table["half"] = np.where(table["who"] < "user 2", "first", "second")
+    table["title"] = np.arange(len(table)).astype(str)
+    table.to_csv("other.csv", index=False)
+    named = ["other.csv", "--recommender", "model", "--user", "who", "--rank", "at"]
+    found = table_of(
+        capsys, "evaluate", *named, "--metrics", "ndcg@10", "--group", "half", "--ignore", "title"
+    )
+    groups = np.where(np.array(USERS) < "user 2", "first", "second")
+    want = evaluate(RANKS, [NDCG(k=10)], groups=groups).by_group
+    pd.testing.assert_frame_equal(found, want)
+    code, _, errors = run("compare", *named[:-2], "--metrics", "ndcg@10")
+    assert code == 1
+    assert errors.endswith("as in rank=... (on the command line: --rank)\n")
+
+
 def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
     tied = TiedRanks([4, 1, 1], [0, 1, 1], 9, ["u", "u", "v"])
     write_ranks({"A": tied}, "several.csv")
@@ -205,8 +223,13 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         ),
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
+            ["evaluate", "bad.csv", "--metrics", "recall@1"],
+            "ignore=['g'] (on the command line: --recommender, --ignore)",
+        ),
+        (
+            "user,rank,g\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "g"],
-            "table has no column 'recommender', but 'g'",
+            "puts user u in the groups x and y",
         ),
         (
             "user,rank,group\nu,1,x\nu,2,y\n",

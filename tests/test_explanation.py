@@ -50,7 +50,7 @@ def by_pairs(g, exact, value):
 def protocols(draw, most=40):
     n = draw(st.integers(2, most))
     replacement = draw(st.booleans())
-    m = draw(st.integers(1, 60 if replacement else n - 1))
+    m = draw(st.integers(1, min(60, n - 1) if replacement else n - 1))
     return Draw(m, n_items=n, replacement=replacement)
 
 
@@ -636,7 +636,12 @@ USUAL = {"metric": Recall(10), "value": 0.66, "draw": Draw(100, n_items=3706)}
         ),
         ({"draw": Draw(9, n_items=[37, 9])}, r"draw.n_items is .* must be one whole number"),
         (
-            {"draw": Draw(100_001, n_items=9)},
+            {"draw": Draw(3706, n_items=100)},
+            "draw.n_samples is 3706; it must be below draw.n_items, 100: .* may be swapped",
+        ),
+        ({"draw": Draw(100, n_items=100)}, "it must be below draw.n_items, 100"),
+        (
+            {"draw": Draw(100_001, n_items=200_000)},
             "draw.n_samples is 100001; draw.n_samples must be at most 100000",
         ),
         ({"n_users": 0}, "n_users is 0; n_users must be at least 1"),
@@ -654,8 +659,8 @@ def test_bad_arguments(arguments, message):
 
 
 def test_the_largest_sample_that_is_explained():
-    most = Draw(100_000, n_items=2)
-    assert explain(Recall(1), 0.5, most).draw == most
+    for most in Draw(100_000, n_items=100_001), Draw(9, n_items=10):
+        assert explain(Recall(1), 0.5, most).draw == most
 
 
 def test_a_value_that_is_rounded_beyond_what_is_possible():

@@ -445,7 +445,10 @@ def test_bad_k(metric, k, message):
         ([np.inf], r"ranks\[0\] is inf; ranks must be whole"),
         (["1"], "ranks is of type <U1; ranks must be whole numbers"),
         ([True], "ranks is of type bool"),
-        ([[1, 2], [3]], "ranks is ragged"),
+        (
+            [[1, 2], [3]],
+            "ranks is ragged; .*; lists of several ranks per user go into Ranks.from_l",
+        ),
         (None, "ranks is None; ranks must be whole numbers"),
         (np.ma.masked_equal([1, 2], 2), "ranks is a masked array; remove what is masked"),
     ],

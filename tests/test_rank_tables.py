@@ -237,8 +237,15 @@ TABLES = {
         lambda: made().rename(columns={"user": "uid"})
     ),
     "table has no column 'recommender', but 'model'; if that holds the recommenders, give "
-    "recommender='model', and if all rows are of one recommender, recommender=None": (
+    "recommender='model', and if all rows are of one recommender, ignore=['model']": (
         lambda: made(model=["x", "y", "x"])
+    ),
+    "table, row 2: user 'a' has fold 2, in row 0 1; the rows of a user are the relevant items of "
+    "one ranking: keep one fold, or give ignore=['fold'] if it describes the items": (
+        lambda: made(recommender="m", fold=[1, 1, 2])
+    ),
+    "table, row 2: user 'a' has seed 'z', in row 0 'x'; the rows": (
+        lambda: made(recommender="m", seed=["x", "y", "z"])
     ),
     "table has no rows": lambda: made()[:0],
     "table, row 1: 'user' is missing": lambda: made(user=["a", None, "a"]),
@@ -284,6 +291,38 @@ TABLES = {
 def test_tables_that_are_refused(message):
     with pytest.raises(ValueError, match=re.escape(message)):
         read_ranks(TABLES[message]())
+
+
+def test_further_columns_that_cannot_be_several_rankings():
+    want = read_ranks(made(recommender="m"))
+    for more in (
+        made(recommender="m", country=["x", "y", "x"]),  # one value for each user
+        made(recommender="m", item=["tea", "nut", "jam"], group=[1, 1, 1]),
+    ):
+        assert_same_named(read_ranks(more), want)
+    titled = made(recommender="m", title=["Tea", "Nut", ["Jam"]])
+    assert_same_named(read_ranks(titled, ignore=["title"]), want)
+    assert_same_named(read_ranks(made(model="m"), ignore=["model"]), {"ranks": want["m"]})
+    folds = pd.DataFrame(
+        {"recommender": ["A", "B"], "user": "u", "rank": [3, 4], "fold": [1, 2]}
+    )  # each recommender has one ranking
+    want = {name: Ranks.from_lists([[rank]], users=["u"]) for name, rank in (("A", 3), ("B", 4))}
+    assert_same_named(read_ranks(folds), want)
+    with pytest.raises(ValueError, match="ignore is 'title'; ignore must be a list"):
+        read_ranks(titled, ignore="title")
+
+
+def test_an_index_that_was_written_is_not_read(tmp_path):
+    made(recommender="m").to_csv(tmp_path / "r.csv")
+    assert_same_named(read_ranks(tmp_path / "r.csv"), read_ranks(made(recommender="m")))
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_file_without_commas(tmp_path, separator):
+    made().to_csv(tmp_path / "r.csv", sep=separator, index=False)
+    with pytest.raises(ValueError, match=r"its first line has .* and no comma") as refused:
+        read_ranks(tmp_path / "r.csv")
+    assert f"pandas.read_csv('r.csv', sep={separator!r})" in str(refused.value)
 
 
 def test_a_column_that_was_named_must_be_there():

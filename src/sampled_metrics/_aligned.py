@@ -18,6 +18,7 @@ from sampled_metrics._checks import (
     refuse,
     shown,
 )
+from sampled_metrics._columns import is_table
 from sampled_metrics._ids import as_users
 from sampled_metrics._same_users import check_same_users
 from sampled_metrics.ranks import Ranks
@@ -40,6 +41,11 @@ class Aligned(NamedTuple):
 
 def aligned(ranks: Mapping[str, Any]) -> Aligned:
     """Return all recommenders with the users of the first one, in its order."""
+    if is_table(ranks):
+        raise ValueError(
+            f"ranks is a {type(ranks).__name__}; ranks must be a dict: read_ranks makes one of a "
+            "table with a row for each relevant item, or of its path"
+        )
     named: dict[str, Any] = as_named("ranks", ranks, EXAMPLE)
     called = {f"ranks[{name!r}]": _settled(given) for name, given in named.items()}
     users = {name: users_of(name, given) for name, given in called.items()}
@@ -68,6 +74,11 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     """Return one value per user of what is given by user, or in the order of the ranks."""
     import pandas as pd
 
+    if is_table(values):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}; pass one of its columns, with the users as its "
+            f"index: {name}.set_index('user')['...']"
+        )
     index = list(values) if isinstance(values, Mapping) else index_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
         no_index(name, values)

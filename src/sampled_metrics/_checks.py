@@ -43,7 +43,11 @@ def as_array(name: str, values: object) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name} is ragged; {name} must be one rectangular array") from error
+        lists = "; lists of several ranks per user go into Ranks.from_lists"
+        raise ValueError(
+            f"{name} is ragged; {name} must be one rectangular array"
+            f"{lists if 'ranks' in name else ''}"
+        ) from error
     except Exception as error:  # each kind of array has its own
         what = f"{name} is of type {type(values).__name__}"
         raise ValueError(f"{what}; it cannot be made an array: {error}") from error

@@ -230,9 +230,15 @@ def _read_csv(path: Path) -> pd.DataFrame:
     header = pd.read_csv(path, header=None, nrows=1, dtype=object, keep_default_na=False).iloc[0]
     for twice in header[header.duplicated() & (header != "")]:
         raise ValueError(f"the column {twice!r} is there twice; leave one of the two out")
+    for other in ";", "\t", "|":
+        if len(header) == 1 and other in header[0]:
+            raise ValueError(
+                f"its first line has {other!r} and no comma; write commas, or pass the table that "
+                f"pandas.read_csv({path.name!r}, sep={other!r}) returns"
+            )
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
-        return pd.read_csv(
+        table = pd.read_csv(
             path,
             index_col=False,
             dtype=object,
@@ -240,6 +246,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
             keep_default_na=False,
             na_values=[""],
         )
+    return table.loc[:, (header != "").to_numpy()]  # an index that was written has no name
 
 
 def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:

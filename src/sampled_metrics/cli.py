@@ -41,6 +41,7 @@ OPTIONS = {
     "n_items=": "--items",
     "to_ranks(": "--ties",
 }
+IGNORED = "columns that do not matter; by default item and group"
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
 Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,
@@ -81,8 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _show(options.run(options), options)
     except (ValueError, OSError, ImportError) as error:
-        options_of = [option for word, option in OPTIONS.items() if word in str(error)]
-        hint = f" (on the command line: {', '.join(options_of)})" if options_of else ""
+        of_values = [option for word, option in OPTIONS.items() if word in str(error)]
+        of_names = [f"--{name}" for name in vars(options) if re.search(rf"\b{name}=", str(error))]
+        hinted = ", ".join(of_values + of_names)
+        hint = f" (on the command line: {hinted})" if hinted else ""
         print(f"sampled-metrics: error: {error}{hint}", file=sys.stderr)
         return 1
     return 0
@@ -133,6 +136,11 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
     parser.add_argument("ranks", help="file of ranks, .parquet or .csv")
     parser.add_argument(
         "--metrics", nargs="+", type=_metric, required=True, help="such as recall@10 ndcg@10 auc"
+    )
+    for name in ("recommender", "user", "rank"):
+        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="name of this column")
+    parser.add_argument(
+        "--ignore", nargs="+", default=["item", "group"], metavar="COLUMN", help=IGNORED
     )
     _add_draw(parser, required=sampled)
     if not sampled:
@@ -226,16 +234,21 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     from sampled_metrics.rank_tables import read_ranks
 
     draw = _draw(options)
+    group = getattr(options, "group", None)
+    ranks = read_ranks(
+        options.ranks,
+        recommender=options.recommender,
+        user=options.user,
+        rank=options.rank,
+        ignore=[*options.ignore, *([group] if group else [])],
+    )
     rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
     return evaluate(
-        {
-            name: _broken(name, ranks, options.ties, rng)
-            for name, ranks in read_ranks(options.ranks).items()
-        },
+        {name: _broken(name, given, options.ties, rng) for name, given in ranks.items()},
         options.metrics,
         draw,
         given="sampled" if sampled else "exact",
-        groups=_groups(options) if getattr(options, "group", None) else None,
+        groups=_groups(options) if group else None,
         n_items=options.items if draw is None else None,
         confidence=options.confidence,
     )
@@ -272,7 +285,7 @@ def _groups(options: Any) -> dict[Any, Any]:
     """Return the group of each user in the file."""
     from sampled_metrics._columns import open_table
 
-    table = open_table("ranks", options.ranks, {"user": "user", "group": options.group})
+    table = open_table("ranks", options.ranks, {"user": options.user, "group": options.group})
     users, groups = (
         ids.names[ids.codes].tolist() for ids in (table.ids("user"), table.ids("group"))
     )

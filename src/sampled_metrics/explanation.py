@@ -186,8 +186,8 @@ def explain(
     value : float
         Its published mean, a share and not a percentage.
     draw : Draw
-        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: at most
-        100,000 samples, and one number of items for all users.
+        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: fewer samples
+        than items, at most 100,000, and one number of items for all users.
     n_users : int, optional
         Number of users whose values were averaged. Without it, nothing is said about chance.
     other : float, optional
@@ -267,6 +267,11 @@ def explain(
     as_kind("exact_metric", exact, Metric, "Recall(k=10)")
     n, m = number_of_items("draw", draw), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
+    if m >= n:
+        raise ValueError(
+            f"draw.n_samples is {m}; it must be below draw.n_items, {n}: nobody samples who could "
+            "rank all items, so the two may be swapped"
+        )
     if m > MOST_SAMPLES:
         raise ValueError(
             f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES} to explain"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._checks import FloatArray, IntArray, as_named, shown
+from sampled_metrics._checks import FloatArray, IntArray, as_named, entries, shown
 from sampled_metrics._columns import (
+    Ids,
     Table,
     as_table_path,
     column_names,
@@ -37,7 +38,6 @@ __all__ = ["rank_table", "read_ranks", "write_ranks"]
 
 COUNTS = ("rank", "n_tied", "n_items", "n_predicted")
 COLUMNS = ("recommender", "user", "rank", "n_tied", "n_items", "relevance", "n_predicted")
-UNREAD = ("item", "group")  # columns that a table of ranks may have besides
 EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
 
 
@@ -244,6 +244,7 @@ def read_ranks(
     n_items: str = "n_items",
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
+    ignore: Sequence[str] = ("item", "group"),
 ) -> dict[str, Ranks | TiedRanks]:
     """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
 
@@ -256,10 +257,13 @@ def read_ranks(
         read.
     recommender : str or None
         The column with the recommenders' names. With None, all rows belong to one recommender.
-        They also do if the table lacks this column and has no others than those named here, item
-        and group.
+        They also do if the table lacks this column and has no others than those named here.
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
+    ignore : list of str
+        Columns that may be there, but do not matter. Any further column must be the same in all
+        rows of a user, as these are the relevant items of one ranking: it could be a fold or a
+        seed.
 
     Returns
     -------
@@ -275,8 +279,8 @@ def read_ranks(
     ValueError
         If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
         not a whole number of at least 1, is above `n_items` or `n_predicted`, or occurs twice for
-        a user; a value is missing in some rows only; `n_items` or `n_predicted` differ between
-        rows of a user; a relevance is negative.
+        a user; a value is missing in some rows only; `n_items`, `n_predicted` or a column that is
+        not named differ between rows of a user; a relevance is negative.
     ImportError
         If the file is parquet, and neither pyarrow nor polars is installed.
 
@@ -303,11 +307,11 @@ def read_ranks(
     )
     if recommender is None:
         del named["recommender"]
-    return ranks_by_name("table", table, named)
+    return ranks_by_name("table", table, named, entries("ignore", ignore, '["item"]'))
 
 
 def ranks_by_name(
-    argument: str, table: TableLike, named: Mapping[str, str]
+    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
 ) -> dict[str, Ranks | TiedRanks]:
     """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
     # A column of another name than its keyword is meant to be there.
@@ -315,10 +319,13 @@ def ranks_by_name(
     opened = open_table(argument, table, must, named)
     if not len(opened):
         raise ValueError(f"{argument} has no rows; give one row for each relevant item")
-    names, codes = _recommenders(opened, table, is_named="recommender" in named)
+    more = [name for name in opened.there if name not in {*opened.columns.values(), *ignore}]
+    names, codes = _recommenders(opened, table, more if "recommender" in named else [])
+    users = opened.ids("user")
+    _check_one_ranking(argument, table, more, codes * len(users.names) + users.codes, users)
     rows = Rows(
         argument,
-        opened.ids("user"),
+        users,
         {key: opened.numbers(key) for key in (*COUNTS, "relevance") if key in opened},
         by_integer(codes, len(names)),
     )
@@ -329,17 +336,38 @@ def ranks_by_name(
     }
 
 
-def _recommenders(opened: Table, given: object, *, is_named: bool) -> tuple[list[str], IntArray]:
+def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[str], IntArray]:
     """Return the names of the recommenders, and the number of each row's."""
     if "recommender" in opened:
         ids = opened.ids("recommender")
         return [str(name) for name in ids.names.tolist()], ids.codes
-    other = sorted(set(map(str, opened.there)) - {*opened.columns.values(), *UNREAD})
-    if is_named and other:
+    if more:
         raise ValueError(
-            f"table has no column 'recommender', but {other[0]!r}; if that holds the recommenders, "
-            f"give recommender={other[0]!r}, and if all rows are of one recommender, "
-            "recommender=None"
+            f"{opened.name} has no column 'recommender', but {more[0]!r}; if that holds the "
+            f"recommenders, give recommender={more[0]!r}, and if all rows are of one recommender, "
+            f"ignore={more}"
         )
     name = Path(given).stem if isinstance(given, str | os.PathLike) else "ranks"
     return [name], np.zeros(len(opened), np.int64)
+
+
+def _check_one_ranking(
+    argument: str, table: TableLike, more: list[str], ranking: IntArray, users: Ids
+) -> None:
+    """Refuse a column that differs between rows of a ranking: they may be several rankings."""
+    import pandas as pd
+
+    rankings, first = np.unique(ranking, return_index=True)
+    if len(rankings) == len(ranking):
+        return
+    same = first[np.searchsorted(rankings, ranking)]
+    for name in more:
+        values = open_table(argument, table, {name: name}).frame[name].to_list()
+        codes = pd.factorize(np.array(list(map(str, values)), dtype=object))[0]
+        for i in np.flatnonzero(codes != codes[same])[:1].tolist():
+            raise ValueError(
+                f"{argument}, row {i}: user {users.name(i)!r} has {name} {shown(values[i])}, in "
+                f"row {same[i]} {shown(values[same[i]])}; the rows of a user are the relevant "
+                f"items of one ranking: keep one {name}, or give ignore=[{name!r}] if it "
+                "describes the items"
+            )
