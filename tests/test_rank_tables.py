@@ -241,9 +241,8 @@ TABLES = {
         lambda: made(model=["x", "y", "x"])
     ),
     "table, row 2: user 'a' has fold 2, in row 0 1; the rows of a user are the relevant items of "
-    "one ranking: keep one fold, or give ignore=['fold'] if it describes the items": (
-        lambda: made(recommender="m", fold=[1, 1, 2])
-    ),
+    "one ranking: keep one fold, or if it describes the items, leave the column out, as "
+    "read_ranks(..., ignore=['fold']) does": (lambda: made(recommender="m", fold=[1, 1, 2])),
     "table, row 2: user 'a' has seed 'z', in row 0 'x'; the rows": (
         lambda: made(recommender="m", seed=["x", "y", "z"])
     ),

@@ -38,6 +38,7 @@ __all__ = ["rank_table", "read_ranks", "write_ranks"]
 
 COUNTS = ("rank", "n_tied", "n_items", "n_predicted")
 COLUMNS = ("recommender", "user", "rank", "n_tied", "n_items", "relevance", "n_predicted")
+OTHER = ("item", "group")  # columns that a table of ranks may have besides
 EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
 
 
@@ -244,7 +245,7 @@ def read_ranks(
     n_items: str = "n_items",
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
-    ignore: Sequence[str] = ("item", "group"),
+    ignore: Sequence[str] = OTHER,
 ) -> dict[str, Ranks | TiedRanks]:
     """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
 
@@ -311,7 +312,7 @@ def read_ranks(
 
 
 def ranks_by_name(
-    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
+    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = OTHER
 ) -> dict[str, Ranks | TiedRanks]:
     """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
     # A column of another name than its keyword is meant to be there.
@@ -368,6 +369,6 @@ def _check_one_ranking(
             raise ValueError(
                 f"{argument}, row {i}: user {users.name(i)!r} has {name} {shown(values[i])}, in "
                 f"row {same[i]} {shown(values[same[i]])}; the rows of a user are the relevant "
-                f"items of one ranking: keep one {name}, or give ignore=[{name!r}] if it "
-                "describes the items"
+                f"items of one ranking: keep one {name}, or if it describes the items, leave the "
+                f"column out, as read_ranks(..., ignore=[{name!r}]) does"
             )
