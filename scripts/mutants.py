@@ -146,7 +146,7 @@ def tests_that_reach() -> tuple[Reached, Seconds]:
         found.read()
         reached = {
             Path(path).relative_to(PACKAGE).with_suffix("").as_posix(): {
-                line: sorted({context.partition("|")[0] for context in contexts if context})
+                line: sorted({context.partition("|")[0] for context in contexts})
                 for line, contexts in found.contexts_by_lineno(path).items()
             }
             for path in found.measured_files()
@@ -174,13 +174,17 @@ class Seconds(dict[str, float]):
 def chosen_tests(module: str, line: int, lines: Lines, seconds: Seconds) -> list[str]:
     """Return the tests to run for a change of this line, the most promising first.
 
-    A line within a statement is reached where the statement is. A module's constants and defaults
-    are computed when it is imported, before any test: there, any test may be the one.
+    A line within a statement is reached where the statement is. A module's constants, defaults and
+    decorators run when it is imported, outside of any test (""): there, any test may be the one.
     """
     before = (at for at in range(line, max(line - 12, 0), -1) if at in lines)
-    tests = lines.get(next(before, 0)) or sorted({test for some in lines.values() for test in some})
+    reaching = set(lines.get(next(before, 0), [""]))
+    every = {test for some in lines.values() for test in some}
     own = (f"test_{Path(module).name}.py", f"/{module}.py")
-    tests = sorted(tests, key=lambda test: (not any(x in test for x in own), seconds[test]))
+    tests = sorted(
+        (every if "" in reaching else reaching) - {""},
+        key=lambda test: (not any(x in test for x in own), test not in reaching, seconds[test]),
+    )
     spent = accumulate(seconds[test] for test in tests)
     return [test for test, until in zip(tests, spent, strict=True) if until < BUDGET] or tests[:1]
 
