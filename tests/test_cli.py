@@ -204,6 +204,11 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
 @pytest.mark.parametrize(
     ("text", "arguments", "says"),
     [
+        (
+            "user,item,score\nu,1,2\n",
+            ["rank", "bad.csv", "--output", "r.csv"],
+            "as in relevant=... (on the command line: --relevant, --relevance)",
+        ),
         (None, ["evaluate", "nowhere.csv", "--metrics", "auc"], "nowhere.csv"),
         ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must end in"),
         ("who,rank\nu,1\n", ["evaluate", "bad.csv", "--metrics", "auc"], "no column 'user'"),

@@ -366,7 +366,10 @@ REFUSED = {
     "it is, as in user='user_id'": lambda: [example().rename(columns={"user": "user_id"})],
     "scores has no column 'score', only 'user', 'item', 'relevance'; say which column it is, as "
     "in score=...": lambda: [example().drop(columns="score")],
-    "scores has no column 'relevance'": lambda: [example().drop(columns="relevance")],
+    "scores has no column 'relevance', only 'user', 'item', 'score'; say which column it is, as in "
+    "relevance=..., or give the relevant items, as in relevant=...": (
+        lambda: [example().drop(columns="relevance")]
+    ),
     "relevant has no column 'item', only 'user'": lambda: [example(), positive()[["user"]]],
     "scores is a DataFrame that cannot be read: Expected unique column names": lambda: [
         pd.concat([example(), example()[["user"]]], axis="columns")

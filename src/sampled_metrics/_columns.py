@@ -180,9 +180,11 @@ def refuse_missing(name: str, keyword: str, column: str, there: list[str]) -> No
     """Raise the error for a column that a table has not."""
     alike = [other for other in there if keyword in str(other).lower()]
     example = repr(alike[0]) if alike else "..."
+    apart = ", or give the relevant items, as in relevant=..."
     raise ValueError(
         f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none at all'}; "
         f"say which column it is, as in {keyword}={example}"
+        f"{apart if (name, keyword) == ('scores', 'relevance') else ''}"
     )
 
 
