@@ -159,8 +159,9 @@ def durations(times: Path) -> Seconds:
     """Return how many seconds each test took, by its name in pytest, and forget no test."""
     seconds = Seconds()
     for case in ElementTree.parse(times).iter("testcase"):
-        file = case.attrib["classname"].replace(".", "/")
-        seconds[f"{file}.py::{case.attrib['name']}"] = float(case.attrib["time"])
+        file, _, of = case.attrib["classname"].replace(".", "/").partition("/Test")
+        test = "::".join([f"{file}.py", *([f"Test{of}"] if of else []), case.attrib["name"]])
+        seconds[test] = float(case.attrib["time"])
     return seconds
 
 

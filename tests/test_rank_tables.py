@@ -357,6 +357,10 @@ def test_ranks_that_are_refused(tmp_path):
             )
             for gain in (3.0, 1.0)
         ),
+        (  # the last user has another user's gain
+            {"a": Ranks([1, 1], [0, 1, 2], [1, 1], gains=[1, 1], ideal_gains=[1, 2])},
+            "recommenders['a'] has gains that are not among the ideal_gains of their user",
+        ),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
             rank_table(recommenders)  # type: ignore[arg-type]

@@ -415,3 +415,8 @@ def test_ranks_and_ties_with_labels_agree_with_users():
         TiedRanks(ranks, 0, 100, users=["b", "a"])
     with pytest.raises(ValueError, match="n_tied has other labels than users"):
         TiedRanks([1, 2], ranks, 100, users=["b", "a"])
+
+
+def test_a_ranking_of_one_item():
+    for ranks in (Ranks.from_lists([[1]]), Ranks.from_lists([[1]], n_items=1), [1]):
+        assert Recall(k=1)(ranks, n_items=1) == [1]

@@ -26,7 +26,7 @@ __all__ = ["Evaluation"]
 Column = tuple[str, str]  # a metric and an estimator, by their names
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """The results of an evaluation: values with intervals, values of users, tests of pairs.
 
