@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -223,8 +223,8 @@ def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
 
 def entries(name: str, values: Any, example: str, one: type[Any] = str) -> list[Any]:
     """Return what a collection holds, or say that it is none; `one` is what it may hold."""
-    if (
-        isinstance(values, str | bytes | Mapping | one)
+    if (  # a set would give another order in each run
+        isinstance(values, str | bytes | Mapping | Set | one)
         or not isinstance(values, Iterable)
         or getattr(values, "ndim", 1) == 0
     ):

@@ -38,6 +38,7 @@ const meansOf = E.keepLast((metric, k, n, m, replacement) => {
 const show = (form) => {
   E.checkDraw(form);
   const { metric, k, n, m, users } = form, [, make] = CLASSES[metric], value = shareOf(form.value);
+  if (m >= n) E.refuse("m", `At most n − 1 = ${whole(n - 1)}: who draws more can rank all.`);
   const cut = isCut(metric), named = (c) => metric.replace("k", whole(c)), name = named(k);
   const means = meansOf(metric, k, n, m, form.replacement);
   const decimals = decimalsOf(form.value), half = 0.5 * 10 ** -decimals;
