@@ -528,10 +528,11 @@ DRAWN = Draw(9, n_items=50)
         ),
         (
             (PAIR, METRICS, None, "groups", pd.DataFrame({"user": [0], "half": [1]})),
-            r"groups is a DataFrame; pass one of its columns, with the users as its index",
+            "groups is a DataFrame; pass a dict, or a pandas Series, by user",
         ),
         ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* read_r"),
-        (("ranks.csv", METRICS), "ranks is a str; ranks must be a dict: read_ranks makes one"),
+        (("ranks.csv", METRICS), "ranks is 'ranks.csv'; ranks must be a dict: read_ranks makes"),
+        ((PAIR, METRICS, None, "groups", "half"), r"groups has shape \(\); groups must have one"),
         (({"A": [1, 2]}, [AUC()]), "n_items is None; AUC needs"),
         ((PAIR, METRICS, None, "confidence", 95), "confidence is 95"),
     ],

@@ -166,10 +166,12 @@ def test_columns_of_other_names(folder, capsys):
     table["half"] = np.where(table["who"] < "user 2", "first", "second")
     table["title"] = np.arange(len(table)).astype(str)
     table.to_csv("other.csv", index=False)
+    table["shop"] = table["title"] + "!"
     named = ["other.csv", "--recommender", "model", "--user", "who", "--rank", "at"]
     found = table_of(
-        capsys, "evaluate", *named, "--metrics", "ndcg@10", "--group", "half", "--ignore", "title"
-    )
+        capsys, "evaluate", *named, "--metrics", "ndcg@10", "--group", "half", "--ignore", "title",
+        "--ignore", "shop",
+    )  # fmt: skip
     groups = np.where(np.array(USERS) < "user 2", "first", "second")
     want = evaluate(RANKS, [NDCG(k=10)], groups=groups).by_group
     pd.testing.assert_frame_equal(found, want)

@@ -625,6 +625,11 @@ BAD_RANKS = (
         r"^ranks, user \(missing\): the user is missing; each row must have an id",
     ),
     ({"rank": [*"abc"]}, r"^ranks\['rank'\] is of type String; it must be numbers"),
+    (
+        {"item": [1, 2, 3], "country": list("xyy"), "fold": [1, 1, 2]},
+        "user 8: the fold is 2; keep one fold, or drop the column",
+    ),
+    ({"seed": list("abc")}, "user 8: the seed is c; keep one seed, or drop the column"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from sampled_metrics._checks import (
 from sampled_metrics._columns import is_table
 from sampled_metrics._ids import as_users
 from sampled_metrics._same_users import check_same_users
-from sampled_metrics.ranks import Ranks
+from sampled_metrics.ranks import FROM_LISTS, Ranks
 from sampled_metrics.ties import TiedRanks, one_instance_each, users_of
 
 EXAMPLE = '{"mine": exact_ranks(model, split)}'
@@ -42,9 +43,10 @@ class Aligned(NamedTuple):
 def aligned(ranks: Mapping[str, Any]) -> Aligned:
     """Return all recommenders with the users of the first one, in its order."""
     if is_table(ranks):
+        what = shown(ranks) if isinstance(ranks, str | PathLike) else f"a {type(ranks).__name__}"
         raise ValueError(
-            f"ranks is a {type(ranks).__name__}; ranks must be a dict: read_ranks makes one of a "
-            "table with a row for each relevant item, or of its path"
+            f"ranks is {what}; ranks must be a dict: read_ranks makes one of a table with a row "
+            "for each relevant item, and dict of a pandas table with a column for each recommender"
         )
     named: dict[str, Any] = as_named("ranks", ranks, EXAMPLE)
     called = {f"ranks[{name!r}]": _settled(given) for name, given in named.items()}
@@ -74,10 +76,9 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     """Return one value per user of what is given by user, or in the order of the ranks."""
     import pandas as pd
 
-    if is_table(values):
+    if hasattr(type(values), "columns"):
         raise ValueError(
-            f"{name} is a {type(values).__name__}; pass one of its columns, with the users as its "
-            f"index: {name}.set_index('user')['...']"
+            f"{name} is a {type(values).__name__}; pass a dict, or a pandas Series, by user"
         )
     index = list(values) if isinstance(values, Mapping) else index_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
@@ -112,7 +113,7 @@ def _settled(given: Any) -> Any:
 def _without_index(name: str, given: Any) -> Ranks | TiedRanks | IntArray:
     if isinstance(given, Ranks | TiedRanks):
         return given
-    ranks = as_integers(name, given)
+    ranks = as_integers(name, given, lists=FROM_LISTS)
     if ranks.ndim != 1:
         raise ValueError(f"{name} has shape {ranks.shape}; {name} must be one rank per user")
     return ranks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,8 +32,8 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def as_array(name: str, values: object) -> NDArray[Any]:
-    """Return `values` as an array, or say why they are not one."""
+def as_array(name: str, values: object, *, lists: str = "") -> NDArray[Any]:
+    """Return `values` as an array, or say why they are not one, and where `lists` belong."""
     if isinstance(values, np.ma.MaskedArray):
         raise ValueError(
             f"{name} is a masked array; remove what is masked, as in {name}.compressed()"
@@ -43,10 +43,8 @@ def as_array(name: str, values: object) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError as error:
-        lists = "; lists of several ranks per user go into Ranks.from_lists"
         raise ValueError(
-            f"{name} is ragged; {name} must be one rectangular array"
-            f"{lists if 'ranks' in name else ''}"
+            f"{name} is ragged; {name} must be one rectangular array{lists}"
         ) from error
     except Exception as error:  # each kind of array has its own
         what = f"{name} is of type {type(values).__name__}"
@@ -74,6 +72,8 @@ def as_integers(
     low: int = 1,
     high: IntArray | int = LARGEST,
     high_name: str = "2**53",
+    *,
+    lists: str = "",
 ) -> IntArray:
     """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
     if hasattr(values, "columns"):
@@ -81,7 +81,7 @@ def as_integers(
             f"{name} is a {type(values).__name__}; pass one of its columns, as in {name}['rank'], "
             f"or {name}.to_numpy() if all of them are meant"
         )
-    array = as_array(name, values)
+    array = as_array(name, values, lists=lists)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
     inexact, kind = rounded(array), array.dtype
@@ -224,7 +224,7 @@ def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
 def entries(name: str, values: Any, example: str, one: type[Any] = str) -> list[Any]:
     """Return what a collection holds, or say that it is none; `one` is what it may hold."""
     if (  # a set would give another order in each run
-        isinstance(values, str | bytes | Mapping | Set | one)
+        isinstance(values, str | bytes | Mapping | set | frozenset | one)
         or not isinstance(values, Iterable)
         or getattr(values, "ndim", 1) == 0
     ):

@@ -143,10 +143,13 @@ def open_table(
     given: object,
     required: Mapping[str, str],
     optional: Mapping[str, str] | None = None,
+    *,
+    whole: bool = False,
 ) -> Table:
     """Return the columns of a table, or say which is not there.
 
-    `required` and `optional` say which keyword names which column.
+    `required` and `optional` say which keyword names which column; the frame has no others, unless
+    it is to be `whole`.
     """
     import narwhals as nw
 
@@ -170,7 +173,7 @@ def open_table(
         if column not in there:
             refuse_missing(name, keyword, column, there)
     found = {keyword: column for keyword, column in asked.items() if column in there}
-    frame = frame.select(*found.values())
+    frame = frame if whole else frame.select(*found.values())
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return Table(name, frame, found, there, is_file and as_table_path(name, given).suffix == ".csv")
@@ -235,12 +238,11 @@ def _read_csv(path: Path) -> pd.DataFrame:
     for other in ";", "\t", "|":
         if len(header) == 1 and other in header[0]:
             raise ValueError(
-                f"its first line has {other!r} and no comma; write commas, or pass the table that "
-                f"pandas.read_csv({path.name!r}, sep={other!r}) returns"
+                f"its first line has {other!r} and no comma; columns must be separated by commas"
             )
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
-        table = pd.read_csv(
+        return pd.read_csv(
             path,
             index_col=False,
             dtype=object,
@@ -248,7 +250,6 @@ def _read_csv(path: Path) -> pd.DataFrame:
             keep_default_na=False,
             na_values=[""],
         )
-    return table.loc[:, (header != "").to_numpy()]  # an index that was written has no name
 
 
 def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sampled_metrics._checks import shown
 from sampled_metrics._engines import collected, count, opened
+from sampled_metrics._rank_rows import further_columns
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -46,7 +47,9 @@ def checked_ranks(ranks: Any) -> nw.LazyFrame[Any]:
     frame, names = rank_table(ranks)
     kinds = frame.collect_schema()
     numbers = [name for name in (*LOWEST, "relevance") if name in names]
-    frame = frame.select("user", *(_as_in_memory(name, kinds[name]) for name in numbers))
+    more = further_columns(names, {"user", "recommender", *numbers})
+    more = [name for name in more if not kinds[name].is_nested()]
+    frame = frame.select("user", *(_as_in_memory(name, kinds[name]) for name in numbers), *more)
     optional = numbers[1:]
     n_rows, *n_missing = facts(
         frame.select(nw.len().alias("rows"), *(count(nw.col(name).is_null()) for name in optional))
@@ -58,8 +61,8 @@ def checked_ranks(ranks: Any) -> nw.LazyFrame[Any]:
             raise ValueError(
                 f"ranks has a row whose {name} is missing; give it in all rows, or in none"
             )
-    _refuse_rows(frame)
-    return frame
+    _refuse_rows(frame, more)
+    return frame.drop(*more)
 
 
 def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
@@ -72,7 +75,7 @@ def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     return column.cast(nw.Int64) if kind.is_integer() else column
 
 
-def _refuse_rows(frame: nw.LazyFrame[Any]) -> None:
+def _refuse_rows(frame: nw.LazyFrame[Any], more: list[str]) -> None:
     """Say which row cannot come from a ranking, if there is one: one query finds it."""
     import narwhals.stable.v2 as nw
 
@@ -87,12 +90,16 @@ def _refuse_rows(frame: nw.LazyFrame[Any]) -> None:
             nw.col(name).shift(1).over("user", order_by=order).alias(f"{name} before")
             for name in order
         ),
-        *(nw.col(name).min().over("user").alias(f"{name} least") for name in limits),
+        *(nw.col(name).min().over("user").alias(f"{name} least") for name in (*limits, *more)),
         size=nw.len().over("user", "rank"),
     )
     user = nw.col("user").cast(nw.String).fill_null("(missing)")
     said = []
-    for i, (name, bad, rule) in enumerate(_rules(names, limits)):
+    of_one = [
+        (name, nw.col(name) != nw.col(f"{name} least"), f"keep one {name}, or drop the column")
+        for name in more
+    ]
+    for i, (name, bad, rule) in enumerate([*_rules(names, limits), *of_one]):
         value = nw.col(name).cast(nw.String).fill_null("missing")
         words = nw.lit("user "), user, nw.lit(f": the {name} is "), value, nw.lit(f"; {rule}")
         said.append(nw.when(bad).then(nw.concat_str(*words)).alias(f"rule {i}"))

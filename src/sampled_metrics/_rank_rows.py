@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +15,14 @@ from sampled_metrics._columns import Ids
 from sampled_metrics._flat import offsets_of
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
+
+INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # how files call one that has no name
+
+
+def further_columns(there: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the columns of a table of ranks that may tell several rankings of a user apart."""
+    named = [name for name in there if isinstance(name, str) and not INDEX.fullmatch(name)]
+    return [name for name in named if name not in {*known, "item", "group"}]
 
 
 @dataclass(frozen=True)

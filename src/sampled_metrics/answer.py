@@ -64,7 +64,7 @@ def evaluate(
         who their users are (`users`, or the index of a Series), all must have the same users, and
         are put in the order of the first recommender. Otherwise, the first ranks of all
         recommenders belong to the same user, and so on.
-    metrics : iterable of Metric
+    metrics : list of Metric
         The metrics, such as ``[Recall(k=10), NDCG(k=10)]``.
     draw : Draw, optional
         What is drawn, such as ``Draw(100)``. For sampled ranks it must know `n_items`, the

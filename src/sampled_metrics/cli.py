@@ -36,12 +36,12 @@ METRICS: dict[str, Callable[..., Metric]] = {
 OPTIONS = {
     "Draw(": "--samples",
     "draw.n_samples": "--samples",
+    "draw.n_items": "--items",
     "n_items is": "--items",
     "n_items must": "--items",
     "n_items=": "--items",
     "to_ranks(": "--ties",
 }
-IGNORED = "columns that do not matter; by default item and group"
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
 Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,
@@ -82,9 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _show(options.run(options), options)
     except (ValueError, OSError, ImportError) as error:
-        of_values = [option for word, option in OPTIONS.items() if word in str(error)]
-        of_names = [f"--{name}" for name in vars(options) if re.search(rf"\b{name}=", str(error))]
-        hinted = ", ".join(of_values + of_names)
+        said = "" if isinstance(error, OSError) else str(error)
+        of_values = [option for word, option in OPTIONS.items() if word in said]
+        of_names = [f"--{name}" for name in vars(options) if re.search(rf"\b{name}=", said)]
+        hinted = ", ".join(dict.fromkeys(of_values + of_names))
         hint = f" (on the command line: {hinted})" if hinted else ""
         print(f"sampled-metrics: error: {error}{hint}", file=sys.stderr)
         return 1
@@ -140,8 +141,9 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
     for name in ("recommender", "user", "rank"):
         parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="name of this column")
     parser.add_argument(
-        "--ignore", nargs="+", default=["item", "group"], metavar="COLUMN", help=IGNORED
-    )
+        "--ignore", action="append", default=[], metavar="COLUMN",
+        help="a column that does not matter, besides item and group; may be given again",
+    )  # fmt: skip
     _add_draw(parser, required=sampled)
     if not sampled:
         parser.add_argument(

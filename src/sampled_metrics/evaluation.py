@@ -47,7 +47,7 @@ def exact_evaluation(
     ----------
     recommenders : mapping of str to TiedRanks, Ranks or array_like of int
         Exact ranks of each recommender, by its name.
-    metrics : iterable of Metric
+    metrics : list of Metric
         The metrics to compute.
     n_items : int or array_like of int, optional
         Number of ranked items, if the ranks do not know it; `AUC` needs it.

@@ -47,14 +47,14 @@ def power_analysis(
     ----------
     recommenders : mapping of str to TiedRanks, Ranks or array_like of int
         Exact ranks of each recommender, by its name: the same users in the same order.
-    metrics : iterable of Metric
+    metrics : list of Metric
         The metrics to compare by.
-    draws : iterable of Draw or None
+    draws : list of Draw or None
         What is drawn for each user, such as ``[Draw(100), Draw(1000), None]``; None ranks all
         items.
     estimators : mapping of str to Estimator
         The estimators, by name.
-    n_users : iterable of int, optional
+    n_users : list of int, optional
         Numbers of new users from the same population; by default as many as there are ranks.
     fit : {"each", "paper"}
         What the estimators are fitted for, as in `expected_evaluation`.

@@ -25,7 +25,7 @@ from sampled_metrics._columns import (
 )
 from sampled_metrics._flat import flat_integers, offsets_of
 from sampled_metrics._pairs import by_integer
-from sampled_metrics._rank_rows import Rows, ranks_of
+from sampled_metrics._rank_rows import Rows, further_columns, ranks_of
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks, users_of
 
@@ -38,7 +38,6 @@ __all__ = ["rank_table", "read_ranks", "write_ranks"]
 
 COUNTS = ("rank", "n_tied", "n_items", "n_predicted")
 COLUMNS = ("recommender", "user", "rank", "n_tied", "n_items", "relevance", "n_predicted")
-OTHER = ("item", "group")  # columns that a table of ranks may have besides
 EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
 
 
@@ -245,7 +244,7 @@ def read_ranks(
     n_items: str = "n_items",
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
-    ignore: Sequence[str] = OTHER,
+    ignore: Sequence[str] = (),
 ) -> dict[str, Ranks | TiedRanks]:
     """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
 
@@ -262,9 +261,9 @@ def read_ranks(
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
     ignore : list of str
-        Columns that may be there, but do not matter. Any further column must be the same in all
-        rows of a user, as these are the relevant items of one ranking: it could be a fold or a
-        seed.
+        Columns that do not matter, besides item and group. Any further column must be the same in
+        all rows of a user, as these are the relevant items of one ranking: it could be a fold or
+        a seed.
 
     Returns
     -------
@@ -308,22 +307,28 @@ def read_ranks(
     )
     if recommender is None:
         del named["recommender"]
-    return ranks_by_name("table", table, named, entries("ignore", ignore, '["item"]'))
+    ignored = entries("ignore", ignore, '["title"]')
+    for name in ignored:
+        if not isinstance(name, str) or name in (user, rank):
+            what = "the name of a column" if not isinstance(name, str) else "another column"
+            raise ValueError(f"ignore has {shown(name)}; it must be {what}")
+    named = {keyword: name for keyword, name in named.items() if name not in ignored}
+    return ranks_by_name("table", table, named, ignored)
 
 
 def ranks_by_name(
-    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = OTHER
+    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
 ) -> dict[str, Ranks | TiedRanks]:
     """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
     # A column of another name than its keyword is meant to be there.
     must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
-    opened = open_table(argument, table, must, named)
+    opened = open_table(argument, table, must, named, whole=True)
     if not len(opened):
         raise ValueError(f"{argument} has no rows; give one row for each relevant item")
-    more = [name for name in opened.there if name not in {*opened.columns.values(), *ignore}]
+    more = further_columns(opened.there, {*opened.columns.values(), *ignore})
     names, codes = _recommenders(opened, table, more if "recommender" in named else [])
     users = opened.ids("user")
-    _check_one_ranking(argument, table, more, codes * len(users.names) + users.codes, users)
+    _check_one_ranking(opened, more, codes * len(users.names) + users.codes, users)
     rows = Rows(
         argument,
         users,
@@ -352,23 +357,34 @@ def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[s
     return [name], np.zeros(len(opened), np.int64)
 
 
-def _check_one_ranking(
-    argument: str, table: TableLike, more: list[str], ranking: IntArray, users: Ids
-) -> None:
+def _check_one_ranking(table: Table, more: list[str], ranking: IntArray, users: Ids) -> None:
     """Refuse a column that differs between rows of a ranking: they may be several rankings."""
-    import pandas as pd
-
     rankings, first = np.unique(ranking, return_index=True)
     if len(rankings) == len(ranking):
         return
     same = first[np.searchsorted(rankings, ranking)]
     for name in more:
-        values = open_table(argument, table, {name: name}).frame[name].to_list()
-        codes = pd.factorize(np.array(list(map(str, values)), dtype=object))[0]
-        for i in np.flatnonzero(codes != codes[same])[:1].tolist():
+        values = table.frame[name].to_list()
+        for i in np.flatnonzero(_differ(values, same))[:1].tolist():
             raise ValueError(
-                f"{argument}, row {i}: user {users.name(i)!r} has {name} {shown(values[i])}, in "
-                f"row {same[i]} {shown(values[same[i]])}; the rows of a user are the relevant "
-                f"items of one ranking: keep one {name}, or if it describes the items, leave the "
-                f"column out, as read_ranks(..., ignore=[{name!r}]) does"
+                f"{table.at(i)}: user {users.name(i)!r} has {name} {shown(values[i])}, in row "
+                f"{same[i]} {shown(values[same[i]])}; the rows of a user are the relevant items "
+                f"of one ranking: keep one {name}, or if it describes the items, drop the column, "
+                f"as read_ranks(..., ignore=[{name!r}]) does"
             )
+
+
+def _differ(values: list[Any], same: IntArray) -> NDArray[np.bool_]:
+    """Tell which values differ from those at other places; texts of one number are the same."""
+    import pandas as pd
+
+    try:
+        codes, distinct = pd.factorize(np.fromiter(values, dtype=object, count=len(values)))
+    except TypeError:  # these are no folds
+        return np.zeros(len(values), dtype=bool)
+    numbers = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy()
+    alike = [
+        one if number != number else number for one, number in zip(distinct, numbers, strict=True)
+    ]
+    kinds = np.append(pd.factorize(np.fromiter(alike, object, len(alike)))[0], -1)
+    return np.asarray(kinds[codes] != kinds[codes[same]])

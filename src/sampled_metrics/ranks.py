@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranks"]
 
+FROM_LISTS = "; lists of several ranks per user go into Ranks.from_lists"
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Ranks:
@@ -343,7 +345,7 @@ def as_rows(
         made = object.__new__(Ranks)
         made.__dict__.update(ranks.__dict__, n_items=n)
         return made, (len(ranks),)
-    values = as_integers(name, ranks)
+    values = as_integers(name, ranks, lists=FROM_LISTS)
     if n_items is not None:
         same_index(**{name: ranks, "n_items": n_items})
         n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
