@@ -298,6 +298,7 @@ def frozen_things():
         (compare([1, 2], [2, 2], NDCG()), "difference"),
         (identified_set([0.5, 0.5], Recall(k=1), Draw(1, n_items=5)), "low"),
         (sample_adaptively([1, 2], 9, sizes=[3], rng=0), "n_samples"),
+        (evaluate({"A": [1, 2]}, [NDCG()]), "confidence"),
     ]
 
 
@@ -305,6 +306,13 @@ def frozen_things():
 def test_arguments_and_results_cannot_be_changed(thing, name):
     with pytest.raises((FrozenInstanceError, AttributeError)):
         setattr(thing, name, None)
+
+
+def test_an_evaluation_is_itself_only():
+    """It holds tables, which have no one answer to whether they are the same."""
+    one, other = (evaluate({"A": [1, 2]}, [NDCG()]) for _ in range(2))
+    assert one != other
+    assert len({one, one, other}) == 2
 
 
 def test_arrays_of_arguments_and_results_cannot_be_changed():
