@@ -29,7 +29,9 @@ def build(folder, repository=""):
     subprocess.run([*build, "-t", "sdist"], cwd=ROOT, check=True, env=known)
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # Debian's Python 3.11.2 knows no filter, and newer ones want one.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     unpacked = folder / sdist.name.removesuffix(".tar.gz")
     # to build from the archive of sources, one need not know the repository
     unknown = os.environ | {"GITHUB_REPOSITORY": ""}
