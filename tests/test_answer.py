@@ -20,6 +20,7 @@ from sampled_metrics import (
     BiasVariance,
     Draw,
     Metric,
+    RankEstimate,
     Ranks,
     Recall,
     ReciprocalRank,
@@ -206,6 +207,20 @@ def test_a_table_counts_its_rows_and_has_groups_if_there_are_any():
     assert tests.index.tolist() == list(range(len(tests)))
     grouped = evaluate(ranks, [NDCG()], groups=["few", "few", "one"])
     assert grouped.by_group["standard_error"].notna().tolist() == [True, True, False, False]
+    estimators = {"none": Uncorrected(), "rank": RankEstimate()}
+    sampled = {"A": [1, 2, 3], "B": [2, 2, 2]}
+    two = evaluate(
+        sampled, [NDCG()], Draw(2, n_items=9), given="sampled", estimators=estimators
+    ).comparisons(n_resamples=99, rng=0)
+    assert two.index.tolist() == list(range(len(two)))
+    assert set(two["estimator"]) == set(estimators)
+
+
+def test_two_users_are_enough_for_an_interval():
+    values = [1.0, 0.25]
+    table = evaluate({"A": [1, 4]}, [ReciprocalRank()]).table
+    want = stats.t.interval(0.95, 1, np.mean(values), stats.sem(values))
+    np.testing.assert_allclose(table.loc[0, ["low", "high"]].astype(float), want)
 
 
 def test_of_exact_ranks_a_gain_counts_in_every_draw():

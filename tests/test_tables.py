@@ -603,6 +603,7 @@ BAD_RANKS = (
         "^ranks, user 8: the n_predicted is -1; it must be a whole number of at",
     ),
     ({"n_predicted": [5, 2, None]}, "a row whose n_predicted is missing; give it in all rows"),
+    ({"n_tied": [0, 0, None]}, "a row whose n_tied is missing; give it in all rows"),
     (
         {"n_tied": [-1, 0, 0]},
         "^ranks, user 7: the n_tied is -1; it must be a whole number of at least 0",
