@@ -547,6 +547,8 @@ DRAWN = Draw(9, n_items=50)
         ),
         ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* read_r"),
         (("ranks.csv", METRICS), "ranks is 'ranks.csv'; ranks must be a dict: read_ranks makes"),
+        (({"A": [1, 2]}, METRICS, None, "groups", ["x", np.nan]), r"groups\[1\] is nan; .* known"),
+        (({"A": [1, 2]}, METRICS, None, "groups", ["1", 1]), "groups has values of the types int"),
         ((PAIR, METRICS, None, "groups", "half"), r"groups has shape \(\); groups must have one"),
         (({"A": [1, 2]}, [AUC()]), "n_items is None; AUC needs"),
         ((PAIR, METRICS, None, "confidence", 95), "confidence is 95"),

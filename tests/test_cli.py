@@ -180,6 +180,16 @@ def test_columns_of_other_names(folder, capsys):
     assert errors.endswith("as in rank=... (on the command line: --rank)\n")
 
 
+def test_a_group_is_read_as_what_it_is_too(folder, capsys):
+    tied = TiedRanks([1, 1, 2], [0, 1, 2], 9, ["u", "v", "w"])
+    write_ranks({"A": tied}, "tied.csv")
+    found = table_of(capsys, "evaluate", "tied.csv", "--metrics", "recall@2", "--group", "n_tied")
+    np.testing.assert_allclose(found["value"], Recall(k=2)(tied))  # each is a group of its own
+    pd.DataFrame({"user": ["u", "v"], "rank": [1, 4], "shop": ["x", "y"]}).to_csv("one.csv")
+    found = table_of(capsys, "evaluate", "one.csv", "--recommender", "", "--metrics", "recall@2")
+    assert found["value"].tolist() == [0.5]
+
+
 def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
     tied = TiedRanks([4, 1, 1], [0, 1, 1], 9, ["u", "u", "v"])
     write_ranks({"A": tied}, "several.csv")
@@ -231,7 +241,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1"],
-            "ignore=['g'] (on the command line: --recommender, --ignore)",
+            "recommender=None (on the command line: --recommender)",
         ),
         (
             "user,rank,g\nu,1,x\nu,2,y\n",

@@ -238,15 +238,15 @@ TABLES = {
         lambda: made().rename(columns={"user": "uid"})
     ),
     "table has no column 'recommender', but 'model'; if that holds the recommenders, give "
-    "recommender='model', and if all rows are of one recommender, ignore=['model']": (
+    "recommender='model', and if all rows are of one recommender, recommender=None": (
         lambda: made(model=["x", "y", "x"])
     ),
-    "table, row 2: user 'a' has fold 2, in row 0 1; the rows of a user are the relevant items of "
-    "one ranking: keep one fold, or if it describes the items, drop the column, as "
+    "table, row 2: user 'a' has 'fold' 2, in row 0 1; the rows of a user are the relevant items of "
+    "one ranking: keep one 'fold', or if it describes the items, drop the column, as "
     "read_ranks(..., ignore=['fold']) does": (
         lambda: made(recommender="m", item=[4, 5, 6], fold=[1, 1, 2])
     ),
-    "table, row 2: user 'a' has seed 'z', in row 0 'x'; the rows": (
+    "table, row 2: user 'a' has 'seed' 'z', in row 0 'x'; the rows": (
         lambda: made(recommender="m", seed=["x", "y", "z"])
     ),
     "table has no rows": lambda: made()[:0],
@@ -304,12 +304,14 @@ def test_further_columns_that_cannot_be_several_rankings():
         assert_same_named(read_ranks(more), want)
     titled = made(recommender="m", title=["Tea", "Nut", "Jam"], item=[1, 2, 3])
     assert_same_named(read_ranks(titled, ignore=["title"]), want)
-    listed = made(recommender="m", tags=[["x"], [], ["x", "y"]])  # lists are no folds
-    assert_same_named(read_ranks(listed), want)
+    listed = made(recommender="m", tags=[["x"], [], ["x", "y"]])
+    assert_same_named(read_ranks(listed, ignore=["tags"]), want)
+    with pytest.raises(ValueError, match=r"user 'a' has 'tags' \['x', 'y'\], in row 0 \['x'\]"):
+        read_ranks(listed)
     assert_same_named(read_ranks(made(model="m"), ignore=["model"]), {"ranks": want["m"]})
-    counted = made(recommender="m", n_items=[9, 9, 8])
-    assert_same_named(read_ranks(counted, ignore=["n_items"]), want)
-    assert_same_named(read_ranks(counted[["recommender", "user", "rank"]].assign(**{"0": 1})), want)
+    hashes = made(recommender="m", run=["12e4567", "x", "34e9999"])
+    with pytest.raises(ValueError, match="user 'a' has 'run' '34e9999', in row 0 '12e4567'"):
+        read_ranks(hashes)
     numbered = made(recommender="m")
     numbered[0] = [1, 2, 3]  # a name that is no string cannot be given, and is not read
     assert_same_named(read_ranks(numbered), want)
@@ -321,7 +323,9 @@ def test_further_columns_that_cannot_be_several_rankings():
     for odd, message in (
         ("title", "ignore is 'title'; ignore must be a list"),
         ([3], "ignore has 3; it must be the name of a column"),
-        (["rank"], "ignore has 'rank'; it must be another column"),
+        (["rank"], "ignore has 'rank', which is a column that is read; drop it instead"),
+        (["recommender"], "ignore has 'recommender', which is a column that is read"),
+        (["n_tied"], "ignore has 'n_tied', which is a column that is read"),
     ):
         with pytest.raises(ValueError, match=message):
             read_ranks(titled, ignore=odd)  # type: ignore[arg-type]
@@ -343,6 +347,16 @@ def test_an_index_that_was_written_is_not_read(tmp_path):
     shuffled.to_parquet(tmp_path / "r.parquet")
     assert_same_named(read_ranks(tmp_path / "r.csv"), want)
     assert_same_named(read_ranks(pd.read_csv(tmp_path / "r.csv")), want)
+    pd.concat({"A": made(), "B": made()}).to_csv(tmp_path / "two.csv")  # two columns have no name
+    with pytest.raises(ValueError, match="no column 'recommender', but 'Unnamed: 0'"):
+        read_ranks(tmp_path / "two.csv")
+    for indexed in (
+        pd.concat({"A": made(), "B": made()}),
+        made(recommender="m").set_index("recommender"),
+        made(fold=[1, 1, 2]).set_index("fold"),
+    ):
+        with pytest.raises(ValueError, match=r"table has the index \[.*reset_index"):
+            read_ranks(indexed)
     back = read_ranks(tmp_path / "r.parquet")["m"]
     assert known(back.users).tolist() == ["a", "b"]
     made()["rank"].set_axis(["u", "v", "w"]).to_csv(tmp_path / "i.csv")
@@ -350,12 +364,12 @@ def test_an_index_that_was_written_is_not_read(tmp_path):
     assert known(ranks.users).tolist() == ["u", "v", "w"]
 
 
-def test_texts_of_one_number_are_the_same(tmp_path):
+def test_what_is_missing_everywhere_is_the_same(tmp_path):
     path = tmp_path / "r.csv"
-    path.write_text("recommender,user,rank,fold\nm,u,1,1\nm,u,4,1.0\nm,v,2,\nm,v,3,\n")
-    assert read_ranks(path)["m"].n_relevant.tolist() == [2, 2]  # type: ignore[union-attr]
+    path.write_text("recommender,user,rank,fold\nm,v,2,\nm,v,3,\n")
+    assert read_ranks(path)["m"].n_relevant.tolist() == [2]  # type: ignore[union-attr]
     path.write_text("recommender,user,rank,fold\nm,u,1,1\nm,u,4,\n")
-    with pytest.raises(ValueError, match="row 1: user 'u' has fold nan, in row 0 '1'"):
+    with pytest.raises(ValueError, match="row 1: user 'u' has 'fold' nan, in row 0 '1'"):
         read_ranks(path)
 
 

@@ -631,6 +631,8 @@ BAD_RANKS = (
         "user 8: the fold is 2; keep one fold, or drop the column",
     ),
     ({"seed": list("abc")}, "user 8: the seed is c; keep one seed, or drop the column"),
+    ({"fold": [1, 1, None]}, "user 8: the fold is missing; keep one fold, or drop the column"),
+    ({"size": [1, 1, 2]}, "user 8: the size is 2; keep one size, or drop the column"),
 )
 
 

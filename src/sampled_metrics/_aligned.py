@@ -83,7 +83,7 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     index = list(values) if isinstance(values, Mapping) else index_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
         no_index(name, values)
-        each = as_array(name, values)
+        each = _unmixed(name, values)
     elif group.users is None:
         raise ValueError(
             f"{name} is a dict by user, but the ranks do not say who their users are; give "
@@ -92,7 +92,7 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     else:
         given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
         theirs = as_users(f"the users of {name}", index, (len(given),), name)
-        each = as_array(name, given)[_find(name, theirs, "ranks", group.users)]
+        each = _unmixed(name, given)[_find(name, theirs, "ranks", group.users)]
     size = len(next(iter(group.recommenders.values())))
     if each.shape != (size,):
         raise ValueError(
@@ -100,6 +100,21 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
         )
     if (missing := np.asarray(pd.isna(each))).any():
         refuse(name, each, missing, "known for every user")
+    return each
+
+
+def _unmixed(name: str, values: Any) -> NDArray[Any]:
+    """Return an array in which what is missing has not become a text."""
+    import pandas as pd
+
+    each = as_array(name, values)
+    if not isinstance(values, list | tuple) or each.dtype.kind not in "US" or each.ndim != 1:
+        return each
+    each = np.fromiter(values, dtype=object, count=len(values))
+    kinds = {type(value) for value in each if not pd.isna(value)}
+    if len(kinds) > 1:
+        names = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(f"{name} has values of the types {names}; give them one type")
     return each
 
 

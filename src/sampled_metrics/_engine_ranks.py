@@ -49,7 +49,12 @@ def checked_ranks(ranks: Any) -> nw.LazyFrame[Any]:
     numbers = [name for name in (*LOWEST, "relevance") if name in names]
     more = further_columns(names, {"user", "recommender", *numbers})
     more = [name for name in more if not kinds[name].is_nested()]
-    frame = frame.select("user", *(_as_in_memory(name, kinds[name]) for name in numbers), *more)
+    private = {f"further {i}": name for i, name in enumerate(more)}
+    frame = frame.select(
+        "user",
+        *(_as_in_memory(name, kinds[name]) for name in numbers),
+        *(nw.col(name).alias(alias) for alias, name in private.items()),
+    )
     optional = numbers[1:]
     n_rows, *n_missing = facts(
         frame.select(nw.len().alias("rows"), *(count(nw.col(name).is_null()) for name in optional))
@@ -61,8 +66,8 @@ def checked_ranks(ranks: Any) -> nw.LazyFrame[Any]:
             raise ValueError(
                 f"ranks has a row whose {name} is missing; give it in all rows, or in none"
             )
-    _refuse_rows(frame, more)
-    return frame.drop(*more)
+    _refuse_rows(frame, private)
+    return frame.drop(*private)
 
 
 def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
@@ -75,7 +80,7 @@ def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     return column.cast(nw.Int64) if kind.is_integer() else column
 
 
-def _refuse_rows(frame: nw.LazyFrame[Any], more: list[str]) -> None:
+def _refuse_rows(frame: nw.LazyFrame[Any], more: dict[str, str]) -> None:
     """Say which row cannot come from a ranking, if there is one: one query finds it."""
     import narwhals.stable.v2 as nw
 
@@ -95,13 +100,15 @@ def _refuse_rows(frame: nw.LazyFrame[Any], more: list[str]) -> None:
     )
     user = nw.col("user").cast(nw.String).fill_null("(missing)")
     said = []
-    of_one = [
-        (name, nw.col(name) != nw.col(f"{name} least"), f"keep one {name}, or drop the column")
-        for name in more
-    ]
-    for i, (name, bad, rule) in enumerate([*_rules(names, limits), *of_one]):
+    rules = _rules(names, limits)
+    for alias, name in more.items():
+        one, least = nw.col(alias), nw.col(f"{alias} least")
+        bad = (one != least) | (one.is_null() & ~least.is_null())
+        rules.append((alias, bad, f"keep one {name}, or drop the column"))
+    for i, (name, bad, rule) in enumerate(rules):
         value = nw.col(name).cast(nw.String).fill_null("missing")
-        words = nw.lit("user "), user, nw.lit(f": the {name} is "), value, nw.lit(f"; {rule}")
+        said_of = nw.lit(f": the {more.get(name, name)} is ")
+        words = nw.lit("user "), user, said_of, value, nw.lit(f"; {rule}")
         said.append(nw.when(bad).then(nw.concat_str(*words)).alias(f"rule {i}"))
     found = facts(rows.select(*said).select(nw.all().min()))
     for text in filter(None, found):

@@ -16,13 +16,16 @@ from sampled_metrics._flat import offsets_of
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.ties import TiedRanks
 
-INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")  # how files call one that has no name
+NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how files call such an index
 
 
 def further_columns(there: Iterable[str], known: Collection[str]) -> list[str]:
     """Return the columns of a table of ranks that may tell several rankings of a user apart."""
-    named = [name for name in there if isinstance(name, str) and not INDEX.fullmatch(name)]
-    return [name for name in named if name not in {*known, "item", "group"}]
+    named = [name for name in there if isinstance(name, str)]
+    nameless = [name for name in named if NAMELESS.fullmatch(name)]
+    is_index = len(nameless) == 1 and nameless[0] in (named[0], "__index_level_0__")
+    index = nameless if is_index else []
+    return [name for name in named if name not in {*known, *index, "item", "group"}]
 
 
 @dataclass(frozen=True)

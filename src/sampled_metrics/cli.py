@@ -139,7 +139,9 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
         "--metrics", nargs="+", type=_metric, required=True, help="such as recall@10 ndcg@10 auc"
     )
     for name in ("recommender", "user", "rank"):
-        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="name of this column")
+        one = '; "" if all rows are of one' if name == "recommender" else ""
+        text = f"name of this column{one}"
+        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help=text)
     parser.add_argument(
         "--ignore", action="append", default=[], metavar="COLUMN",
         help="a column that does not matter, besides item and group; may be given again",
@@ -233,16 +235,17 @@ def _rank(options: Any) -> None:
 def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     """Evaluate the ranks in a file."""
     from sampled_metrics.answer import evaluate
-    from sampled_metrics.rank_tables import read_ranks
+    from sampled_metrics.rank_tables import COLUMNS, read_ranks
 
     draw = _draw(options)
     group = getattr(options, "group", None)
+    read = {*COLUMNS, options.recommender, options.user, options.rank}
     ranks = read_ranks(
         options.ranks,
-        recommender=options.recommender,
+        recommender=options.recommender or None,
         user=options.user,
         rank=options.rank,
-        ignore=[*options.ignore, *([group] if group else [])],
+        ignore=[*options.ignore, *([group] if group and group not in read else [])],
     )
     rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
     return evaluate(

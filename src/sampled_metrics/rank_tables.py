@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._checks import FloatArray, IntArray, as_named, entries, shown
+from sampled_metrics._checks import FloatArray, IntArray, as_named, entries, index_of, shown
 from sampled_metrics._columns import (
     Ids,
     Table,
@@ -253,17 +253,17 @@ def read_ranks(
     table : table or path
         The table (pandas, polars, pyarrow or any other that narwhals reads), or the path of one
         (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank means that
-        the item was not recommended. The order of the rows does not matter, and an index is not
-        read.
+        the item was not recommended. The order of the rows does not matter. An index without a
+        name is not read, and one with a name is refused.
     recommender : str or None
         The column with the recommenders' names. With None, all rows belong to one recommender.
         They also do if the table lacks this column and has no others than those named here.
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
     ignore : list of str
-        Columns that do not matter, besides item and group. Any further column must be the same in
-        all rows of a user, as these are the relevant items of one ranking: it could be a fold or
-        a seed.
+        Further columns that do not matter, besides item and group. Any other column must be the
+        same in all rows of a user and a recommender, as these are the relevant items of one
+        ranking: it could be a fold or a seed.
 
     Returns
     -------
@@ -309,10 +309,18 @@ def read_ranks(
         del named["recommender"]
     ignored = entries("ignore", ignore, '["title"]')
     for name in ignored:
-        if not isinstance(name, str) or name in (user, rank):
-            what = "the name of a column" if not isinstance(name, str) else "another column"
-            raise ValueError(f"ignore has {shown(name)}; it must be {what}")
-    named = {keyword: name for keyword, name in named.items() if name not in ignored}
+        if not isinstance(name, str):
+            raise ValueError(f"ignore has {shown(name)}; it must be the name of a column")
+        if name in named.values():
+            raise ValueError(
+                f"ignore has {name!r}, which is a column that is read; drop it instead"
+            )
+    index = index_of(table)
+    if index is not None and (index.nlevels > 1 or index.name is not None):
+        raise ValueError(
+            f"table has the index {shown(list(index.names))}, which is not read; give "
+            "table.reset_index(), or table.reset_index(drop=True)"
+        )
     return ranks_by_name("table", table, named, ignored)
 
 
@@ -351,7 +359,7 @@ def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[s
         raise ValueError(
             f"{opened.name} has no column 'recommender', but {more[0]!r}; if that holds the "
             f"recommenders, give recommender={more[0]!r}, and if all rows are of one recommender, "
-            f"ignore={more}"
+            "recommender=None"
         )
     name = Path(given).stem if isinstance(given, str | os.PathLike) else "ranks"
     return [name], np.zeros(len(opened), np.int64)
@@ -359,32 +367,27 @@ def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[s
 
 def _check_one_ranking(table: Table, more: list[str], ranking: IntArray, users: Ids) -> None:
     """Refuse a column that differs between rows of a ranking: they may be several rankings."""
-    rankings, first = np.unique(ranking, return_index=True)
-    if len(rankings) == len(ranking):
+    _, first, which = np.unique(ranking, return_index=True, return_inverse=True)
+    if len(first) == len(ranking):
         return
-    same = first[np.searchsorted(rankings, ranking)]
+    same = first[which]
     for name in more:
         values = table.frame[name].to_list()
         for i in np.flatnonzero(_differ(values, same))[:1].tolist():
             raise ValueError(
-                f"{table.at(i)}: user {users.name(i)!r} has {name} {shown(values[i])}, in row "
-                f"{same[i]} {shown(values[same[i]])}; the rows of a user are the relevant items "
-                f"of one ranking: keep one {name}, or if it describes the items, drop the column, "
+                f"{table.at(i)}: user {users.name(i)!r} has {name!r} {shown(values[i])}, in row "
+                f"{same[i]} {shown(values[same[i]])}; the rows of a user are the relevant items of "
+                f"one ranking: keep one {name!r}, or if it describes the items, drop the column, "
                 f"as read_ranks(..., ignore=[{name!r}]) does"
             )
 
 
 def _differ(values: list[Any], same: IntArray) -> NDArray[np.bool_]:
-    """Tell which values differ from those at other places; texts of one number are the same."""
+    """Tell which values differ from those at other places."""
     import pandas as pd
 
     try:
-        codes, distinct = pd.factorize(np.fromiter(values, dtype=object, count=len(values)))
-    except TypeError:  # these are no folds
-        return np.zeros(len(values), dtype=bool)
-    numbers = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy()
-    alike = [
-        one if number != number else number for one, number in zip(distinct, numbers, strict=True)
-    ]
-    kinds = np.append(pd.factorize(np.fromiter(alike, object, len(alike)))[0], -1)
-    return np.asarray(kinds[codes] != kinds[codes[same]])
+        codes = pd.factorize(np.fromiter(values, dtype=object, count=len(values)))[0]
+    except TypeError:  # lists and the like
+        codes = pd.factorize(np.array([str(value) for value in values], dtype=object))[0]
+    return np.asarray(codes != codes[same])
