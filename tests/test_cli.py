@@ -108,12 +108,21 @@ def test_compare(folder, capsys):
     pd.testing.assert_frame_equal(found, evaluate(RANKS, [NDCG(k=10)], Draw(40)).orders())
 
 
+def test_the_seed_is_0_and_names_are_escaped(folder, capsys):
+    found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10")
+    pd.testing.assert_frame_equal(found, evaluate(RANKS, [NDCG(k=10)]).comparisons(rng=0))
+    write_ranks({"a_b": RANKS["A"], "c": RANKS["B"]}, "named.csv")
+    assert main(["compare", "named.csv", "--metrics", "ndcg@10", "--format", "latex"]) == 0
+    assert r"a\_b & c &" in capsys.readouterr().out
+
+
 def test_bounds(folder, capsys):
     sampled, draw = read_ranks("sampled.csv"), Draw(40, n_items=500)
     found = table_of(
         capsys, "bounds", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
         "--items", "500",
     )  # fmt: skip
+    assert list(found) == ["recommender", "metric", "low", "high", "users"]
     for name, low, high in zip(found["recommender"], found["low"], found["high"], strict=True):
         ranks = sampled[name]
         assert isinstance(ranks, Ranks)
