@@ -280,7 +280,8 @@ def read_ranks(
         If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
         not a whole number of at least 1, is above `n_items` or `n_predicted`, or occurs twice for
         a user; a value is missing in some rows only; `n_items`, `n_predicted` or a column that is
-        not named differ between rows of a user; a relevance is negative.
+        not named differ between rows of a user; a relevance is negative. If the index has
+        a name, or `ignore` has a column that is read.
     ImportError
         If the file is parquet, and neither pyarrow nor polars is installed.
 
