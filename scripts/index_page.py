@@ -15,6 +15,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PAPER = {"Paper": "https://doi.org/10.1145/3394486.3403226"}
+SITE = "../../deployments/github-pages"  # how a README on GitHub reaches the site of its repository
 
 
 class IndexPage(MetadataHookInterface):
@@ -31,10 +32,12 @@ class IndexPage(MetadataHookInterface):
 def page(text: str, repository: str) -> str:
     """Return the README with its pictures and links made absolute, or made words."""
     if repository:
+        text = text.replace(SITE, addresses(repository)["Documentation"])
         raw = f"https://raw.githubusercontent.com/{repository}/HEAD"
         text = re.sub(r"(!\[[^\]]*\])\((book/.*?)\)", rf"\1({raw}/\2)", text)
         blob = f"https://github.com/{repository}/blob/HEAD"
         return re.sub(r"\]\((book/.*?)\)", rf"]({blob}/\1)", text)
+    text = re.sub(r"\*\*\[[^\]]*\]\(" + re.escape(SITE) + r"\)\*\* · ", "", text)
     text = re.sub(r"!\[(.*?)\]\(book/.*?\)", r"> \1", text)
     return re.sub(r"\[([^\]]*)\]\(book/.*?\)", r"\1", text)
 

@@ -116,7 +116,7 @@ def test_its_page_on_an_index_asks_for_no_picture_that_is_not_there(wheel):
     metadata = metadata_of(wheel)
     page = metadata.get_payload()
     assert page.startswith("# Sampled Metrics, Exactly")
-    assert "](book/" not in page
+    assert "](book/" not in page and "](.." not in page
     assert "Among 100 random movies" in page
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert [address.split(",")[0] for address in metadata.get_all("Project-URL")] == ["Paper"]
@@ -127,6 +127,7 @@ def test_where_the_repository_is_known_the_page_shows_its_picture(tmp_path):
     metadata = metadata_of(wheel)
     page = metadata.get_payload()
     assert "](book/" not in page
+    assert "[The published site](https://owner.github.io/name/)" in page
     picture = "https://raw.githubusercontent.com/Owner/name/HEAD/book/_static/order-flip.svg"
     assert re.search(rf"!\[.*Among 100 random movies.*\]\({re.escape(picture)}\)", page)
     found = re.findall(r"\]\(https://[^)]*/Owner/name/(?:blob/)?HEAD/(.*?)\)", page)
