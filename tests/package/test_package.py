@@ -116,7 +116,8 @@ def test_its_page_on_an_index_asks_for_no_picture_that_is_not_there(wheel):
     metadata = metadata_of(wheel)
     page = metadata.get_payload()
     assert page.startswith("# Sampled Metrics, Exactly")
-    assert "](book/" not in page and "](.." not in page
+    assert "](book/" not in page
+    assert "](.." not in page
     assert "Among 100 random movies" in page
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert [address.split(",")[0] for address in metadata.get_all("Project-URL")] == ["Paper"]
