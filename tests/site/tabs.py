@@ -107,9 +107,10 @@ def fixed(values, digits=3):
 
 
 def resize(tab, width, height=900):
-    """Give the window this size; wait until every drawing has the width of its panel."""
+    """Give the window this size; wait for each drawing's new width and each figure's other file."""
     tab.set_viewport_size({"width": width, "height": height})
-    drawn = """width => innerWidth === width
+    # (Chromium gives a figure no height while the file for another width arrives.)
+    drawn = """width => innerWidth === width && [...document.images].every(i => i.complete)
       && [...document.querySelectorAll(".explorer .panel")].every(panel =>
         panel.clientWidth === panel.querySelector("svg").viewBox.baseVal.width)"""
     tab.wait_for_function(drawn, arg=width)
