@@ -253,8 +253,8 @@ def explain(
     of each other, the mean difference is from 0.003 to 0.037.
     Chance aside, exact Recall@10 of the other system can be anything from 0.000 to 0.640: either
     can be the better one.
-    This takes for granted that each user has one relevant item, that all have the same number of
-    items, and that all other items are equally likely to be drawn.
+    This takes for granted that every user has the same number of items, that one of them is
+    relevant, and that all others are equally likely to be drawn.
 
     It says more about the cutoff that it resembles.
 
@@ -369,8 +369,8 @@ def _sentences(found: Explanation) -> list[str]:
         said += _against(found, found.difference)
     return [
         *said,
-        "This takes for granted that each user has one relevant item, that all have the same "
-        "number of items, and that all other items are equally likely to be drawn.",
+        "This takes for granted that every user has the same number of items, that one of them is "
+        "relevant, and that all others are equally likely to be drawn.",
     ]
 
 
