@@ -598,7 +598,7 @@ def test_it_keeps_what_it_was_given():
     assert (found.decimals, found.confidence) == (2, 0.95)
     assert isinstance(found.bounds, Bounds)
     assert "drawn without replacement" in str(found)
-    assert "one relevant item" in str(found)
+    assert "one of them is relevant" in str(found)
 
 
 # --- what is refused
