@@ -39,6 +39,7 @@ const show = (form, all) => {
       text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${
         sampled.map(label).join(", ")}.`,
       height: 330, small: 290,
+      // The axis begins left of 0, as the winners' marks would touch the names.
       x: { min: -0.02, max: 1, ticks: [[0, "exact"], [1, among]], label: `order by ${metric}` },
       y: { min: 0.5 - rows.length, max: 0.5, format: (y) => ordinal(1 - y),
         ticks: exact.map((row, i) => [-i, label(row)]) },
