@@ -45,10 +45,9 @@ import numpy as np
 from corrections import shortest
 from scipy import sparse
 
-from sampled_metrics.amazon import load_amazon
-from sampled_metrics.data import Split
-from sampled_metrics.recommenders import INITIAL_SCALE, ItemKNN, MatrixFactorization
-from sampled_metrics.scoring import exact_ranks
+from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_amazon
+from sampled_metrics.experiments.recommenders import INITIAL_SCALE
+from sampled_metrics.scoring import Split, exact_ranks
 
 try:
     from implicit.als import AlternatingLeastSquares

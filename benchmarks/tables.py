@@ -71,7 +71,7 @@ def bare_duckdb(path):
 
 
 def ours(path, unique=False):
-    from sampled_metrics.tables import rank_table_from_scores
+    from sampled_metrics.io.engines import rank_table_from_scores
 
     return sums_of(rank_table_from_scores(relation(path)[1], unique=unique))
 
@@ -81,7 +81,7 @@ def ours_unique(path):
 
 
 def values(path):
-    from sampled_metrics.tables import rank_table_from_scores, values_per_user
+    from sampled_metrics.io.engines import rank_table_from_scores, values_per_user
 
     connection, scores = relation(path)
     rank_table_from_scores(scores, unique=True).to_table("ranks")
@@ -137,7 +137,7 @@ def session():
 def spark(path):
     from pyspark.sql import functions
 
-    from sampled_metrics.tables import rank_table_from_scores
+    from sampled_metrics.io.engines import rank_table_from_scores
 
     ranks = rank_table_from_scores(session().read.parquet(path), unique=True)
     return list(ranks.agg(*map(functions.sum, ("rank", "n_tied", "n_items"))).first())

@@ -44,7 +44,7 @@ from sampled_metrics import (
     expected_evaluation,
     load_movielens_1m,
 )
-from sampled_metrics.amazon import load_amazon
+from sampled_metrics.experiments import load_amazon
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
 DATA_SETS = {

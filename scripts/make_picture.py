@@ -16,7 +16,7 @@ from sampled_metrics import (
     exact_evaluation,
     sampled_evaluation,
 )
-from sampled_metrics.book import slope_chart, use_style
+from sampled_metrics_book import slope_chart, use_style
 
 BOOK = Path(__file__).parents[1] / "book"
 

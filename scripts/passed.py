@@ -51,18 +51,21 @@ def imports(path):
 def modules_behind(paths, source):
     """Return the modules in the folder `source` that these files import, and all behind them.
 
-    A public name stands for the module from which `__init__.py` imports it: what else that file
-    imports is loaded, too, but changes no result.
+    A name of a face, the `__init__.py` of the package or of a room, stands for the module from
+    which the face imports it: what else that file imports is loaded, too, but changes no result.
     """
     package = source / "sampled_metrics"
     public = {
-        f"{package.name}.{name.rpartition('.')[2]}": name
-        for name in imports(package / "__init__.py")
+        f"{'.'.join(face.parent.relative_to(source).parts)}.{name.rpartition('.')[2]}": name
+        for face in package.rglob("__init__.py")
+        for name in imports(face)
     }
     found, left = set(), list(paths)
     while left:
         for name in imports(left.pop()):
-            imported = source / public.get(name, name).replace(".", "/")
+            while name in public and public[name] != name:
+                name = public[name]
+            imported = source / name.replace(".", "/")
             for last in (imported, imported.parent):  # a module, or what is in one
                 module = last.with_suffix(".py")
                 if module.is_file() and module not in found:

@@ -23,7 +23,7 @@ def extensions():
         if name not in settings["local_extensions"]
     ]
     builtin = import_module("sphinx.application").builtin_extensions
-    own = ["fontTools.subset", "sampled_metrics.book"]
+    own = ["fontTools.subset", "sampled_metrics_book"]
     return [*builtin, *installed, "myst_nb.sphinx_ext", *own]
 
 

@@ -7,8 +7,8 @@ import pooch
 import pytest
 from hypothesis import settings
 
-from sampled_metrics.data import Split
-from sampled_metrics.movielens import load_movielens_1m
+from sampled_metrics.experiments import load_movielens_1m
+from sampled_metrics.scoring import Split
 from shared import FOLDER_VARIABLE
 
 # The same examples in every run, and no time limit: a busy machine is no error.
@@ -33,5 +33,5 @@ def movielens() -> Split:
             return load_movielens_1m(folder=folder)
     pytest.skip(
         f"MovieLens 1M is not at hand: put {' and '.join(FILES)} into a folder and set "
-        f"{FOLDER_VARIABLE} to it, or run sampled_metrics.movielens.load_movielens_1m() once"
+        f"{FOLDER_VARIABLE} to it, or run sampled_metrics.load_movielens_1m() once"
     )

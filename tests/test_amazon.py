@@ -8,8 +8,8 @@ import numpy as np
 import pooch
 import pytest
 
-from sampled_metrics import amazon as module
-from sampled_metrics.amazon import load_amazon, read_sequences
+from sampled_metrics.experiments import amazon as module
+from sampled_metrics.experiments import load_amazon, read_sequences
 from shared import FOLDER_VARIABLE, known
 
 # Users 5, 7 and 8 with three, two and four events; the order within each user is that of time.

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics.data import Split, leave_last_out, read_split
+from sampled_metrics.scoring import Split, leave_last_out, read_split
 from shared import known
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"
@@ -434,7 +434,7 @@ def test_malformed_test_file(tmp_path, test, message):
 
 
 @pytest.mark.parametrize(
-    "content", [b"0\t0\n", gzip.compress(TRAIN.encode())[:-9], b"\x1f\x8b\x08"]
+    "content", [b"0\t0\n", gzip.compress(TRAIN.encode(), mtime=0)[:-9], b"\x1f\x8b\x08"]
 )
 def test_damaged_gzip_file(tmp_path, content):
     train, test = write(tmp_path / "train.gz", content), write(tmp_path / "test", TEST)

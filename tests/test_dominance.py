@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampled_metrics import AUC, Draw, Ranks, Recall, TiedRanks
-from sampled_metrics.dominance import Dominance, dominates
+from sampled_metrics.bounds import Dominance, dominates
 from shared import known
 
 TOY = {

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse, stats
 
 from sampled_metrics import AUC, NDCG, Recall, ReciprocalRank
-from sampled_metrics.amazon import load_amazon
+from sampled_metrics.experiments import load_amazon
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))

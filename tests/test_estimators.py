@@ -22,7 +22,7 @@ from sampled_metrics import (
     RankEstimate,
     Recall,
 )
-from sampled_metrics.priors import estimate_rank_distribution
+from sampled_metrics.corrections import estimate_rank_distribution
 from shared import MORE_CUTOFFS
 
 N, M = 3706, 100

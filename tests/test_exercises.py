@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics.book import Answer
+from sampled_metrics_book import Answer
 
 BOOK = Path(__file__).parents[1] / "book"
 EXERCISES = {

@@ -12,8 +12,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom, binomtest
 
 from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Precision, Recall, ReciprocalRank
-from sampled_metrics.bounds import Bounds
-from sampled_metrics.explanation import explain
+from sampled_metrics.bounds import Bounds, explain
 from shared import DATA, METRICS, TOY, RankBiasedPrecision, known
 
 EXACTLY = 15  # decimals: hardly rounded at all

@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Annotation
 from traitlets.config import Config
 
-from sampled_metrics.book import (
+from sampled_metrics_book import (
     COLORS,
     METRIC_COLORS,
     histogram,
@@ -24,7 +24,7 @@ from sampled_metrics.book import (
     table,
     use_style,
 )
-from sampled_metrics.book.display import both_widths
+from sampled_metrics_book.display import both_widths
 from shared import known
 
 

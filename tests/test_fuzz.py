@@ -85,9 +85,9 @@ from sampled_metrics import (
     read_split,
     sample_adaptively,
     sampled_evaluation,
-    tables,
     write_ranks,
 )
+from sampled_metrics.io import engines
 
 LARGEST = 2**53
 
@@ -487,7 +487,7 @@ def written(recommenders, path):
 
 def collected(function):
     """Ranks in memory: an engine finds only then what is wrong with the rows."""
-    return lambda **given: tables.collect_ranks(function(**given))
+    return lambda **given: engines.collect_ranks(function(**given))
 
 
 class Popular:
@@ -734,7 +734,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     ),
     # tables in an engine
     "rank_table_from_scores": (
-        collected(tables.rank_table_from_scores),
+        collected(engines.rank_table_from_scores),
         {
             "scores": (TABLE, nothing),
             "relevant": (None, optional(nothing)),
@@ -747,7 +747,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "rank_table_from_scores of relevant items": (
-        collected(tables.rank_table_from_scores),
+        collected(engines.rank_table_from_scores),
         {
             "scores": (TABLE, nothing),
             "relevant": (PAIRS[:1], optional(nothing)),
@@ -756,7 +756,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "rank_table_from_recommendations": (
-        collected(tables.rank_table_from_recommendations),
+        collected(engines.rank_table_from_recommendations),
         {
             "recommendations": (RANK_TABLE, nothing),
             "relevant": (PAIRS[1:], nothing),
@@ -764,9 +764,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "relevance": ("relevance", the_name_of_a_column),
         },
     ),
-    "collect_ranks": (tables.collect_ranks, {"ranks": (RANK_TABLE, nothing)}),
+    "collect_ranks": (engines.collect_ranks, {"ranks": (RANK_TABLE, nothing)}),
     "values_per_user": (
-        lambda **given: tables.values_per_user(**given).df(),
+        lambda **given: engines.values_per_user(**given).df(),
         {
             "ranks": (RANK_TABLE, nothing),
             "metrics": METRICS,
@@ -1350,6 +1350,6 @@ def test_all_public_names_are_called():
     made_by_functions = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
     made_by_functions |= {"Evaluation", "Explanation", "Power"}
     abstract = {"Estimator", "Metric", "Recommender"}
-    assert {*sampled_metrics.__all__, *tables.__all__} - called == (
+    assert {*sampled_metrics.__all__, *engines.__all__} - called == (
         made_by_functions | abstract
     ) - called | {"WeightedDraw"} - called

@@ -87,15 +87,15 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
     package = "src/sampled_metrics"
     changes = {  # of the package: what a test imports, and what is behind it
         "test-peers": [
-            *(f"{package}/metrics.py", f"{package}/trec.py", f"{package}/_pairs.py"),
+            *(f"{package}/metrics.py", f"{package}/io/trec.py", f"{package}/io/_pairs.py"),
             "tests/peers/requirements.txt",
         ],
         "test-engines": [
-            *(f"{package}/tables.py", f"{package}/_engine_ranks.py"),
+            *(f"{package}/io/engines.py", f"{package}/io/_columns.py"),
             "tests/engines/requirements.txt",
         ],
         "test-doors": [
-            *(f"{package}/_counting.py", f"{package}/_files.py"),
+            *(f"{package}/scoring/_counting.py", f"{package}/io/_files.py"),
             "tests/doors/conftest.py",
         ],
         "check-dialects": ["scripts/dialects/adapters.py", "book/data/dialects.csv"],
@@ -114,6 +114,6 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
         path.write_text(f"{text}NEW = 1\n", "utf-8")
     assert not passed()[0]
     assert passed("--note")[0]
-    with (tmp_path / package / "bounds.py").open("a", encoding="utf-8") as unneeded:
+    with (tmp_path / package / "bounds" / "bounds.py").open("a", encoding="utf-8") as unneeded:
         unneeded.write("NEW = 1\n")
     assert passed()[0]

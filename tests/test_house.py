@@ -1,65 +1,67 @@
-"""The package stays a house that one can hold in the head: small modules, in one order."""
+"""A room of the package imports rooms below it, and private names stay in their room."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-from shared import known
-
 PACKAGE = Path(__file__).parents[1] / "src" / "sampled_metrics"
-ORDER = """
-    _checks _ids _items _files _columns _flat _pairs data _download _published movielens
-    amazon recommenders
-    ranks ties lists trec frames _rank_rows rank_tables _candidates _counting _models scoring
-    metric metrics _engines _engine_ranks _values tables
-    _terms _quadrature _distribution sampling popularity problem
-    corrections estimator estimators priors dominance _programs bounds _curve explanation
-    _same_users _fits _moments comparison power evaluation
-    _aligned _significance _plot report answer cli __main__ __init__
-""".split()
-MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
-BY_NAME = {path.stem: path for path in PACKAGE.glob("*.py")}
+FLOORS = [  # of each room, what it may import: all that stands before it
+    "_arguments",
+    "ranks",
+    "metrics",
+    "io sampling",
+    "scoring corrections bounds",
+    "evaluation experiments",
+    "cli",
+    "__init__ __main__",
+]
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms.split()}
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def names(path):
-    return str(path.relative_to(PACKAGE))
+def room_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def imported(path):
-    """Return the modules of the package that a module imports, inside of functions, too."""
+    """Yield what a file imports of the package, inside of functions and for types, too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        name = getattr(node, "module", None) or ""
-        if isinstance(node, ast.ImportFrom) and name.startswith("sampled_metrics"):
-            _, _, module = name.partition(".")
-            yield from [module] if module else [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "a relative import"
+            if node.module == "sampled_metrics":
+                yield from (([alias.name], "") for alias in node.names)
+            elif node.module and node.module.startswith("sampled_metrics."):
+                inside = node.module.split(".")[1:]
+                yield from ((inside, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("sampled_metrics") for alias in node.names)
 
 
-def test_every_module_has_its_place():
-    assert set(ORDER) == set(BY_NAME)
+def test_every_room_has_its_floor():
+    assert set(FLOOR) == {room_of(path) for path in MODULES}
 
 
-@pytest.mark.parametrize("module", ORDER)
-def test_nothing_imports_against_the_order(module):
-    before = set(ORDER[: ORDER.index(module)])
-    typing_only = {"ranks": {"ties"}, "corrections": {"estimator"}}  # names in signatures
-    assert set(imported(BY_NAME[module])) <= before | typing_only.get(module, set())
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_room_imports_the_faces_of_rooms_below_it(path):
+    here = room_of(path)
+    for (room, *inside), name in imported(path):
+        if room != here:
+            assert FLOOR[room] < FLOOR[here], f"{room} is not below {here}"
+            assert not inside, f"{room}/{inside[0]}: import from the face of {room}"
+            assert not name.startswith("_"), f"{name} is private to {room}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=names)
-def test_modules_are_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 450
-
-
-@pytest.mark.parametrize("path", MODULES, ids=names)
-def test_functions_are_short(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            if body:
-                assert known(body[-1].end_lineno) - body[0].lineno < 40, node.name
-
-
-def test_the_book_is_an_extra():
-    for module, path in BY_NAME.items():
-        assert not any(name.startswith("book") for name in imported(path)), module
+def test_files_of_a_room_import_each_other_in_no_circle():
+    behind = {
+        path: {
+            PACKAGE.joinpath(*parts).with_suffix(".py")
+            for parts, _ in imported(path)
+            if parts[0] == room_of(path) and len(parts) > 1
+        }
+        for path in MODULES
+    }
+    while behind:
+        free = {path for path, needs in behind.items() if not needs & behind.keys()}
+        assert free, f"a circle: {sorted(map(str, behind))}"
+        behind = {path: needs for path, needs in behind.items() if path not in free}

@@ -22,8 +22,8 @@ import pooch
 import pytest
 import requests
 
-from sampled_metrics import movielens as module
-from sampled_metrics.movielens import load_movielens_1m, read_ratings
+from sampled_metrics.experiments import load_movielens_1m, read_ratings
+from sampled_metrics.experiments import movielens as module
 from shared import FOLDER_VARIABLE
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"
@@ -263,7 +263,7 @@ def test_damaged_copy_stays_an_error_when_it_cannot_be_replaced(small, serve, ca
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL], ids=str)
 def test_process_killed_in_the_middle_of_a_download(small, serve, cache, signal_number):
     load = (
-        "import pathlib, pooch, sampled_metrics.movielens as module\n"
+        "import pathlib, pooch, sampled_metrics.experiments.movielens as module\n"
         f"pooch.os_cache = lambda project: pathlib.Path({str(cache)!r})\n"
         "module.load_movielens_1m(base_url='http://127.0.0.1:%d', progress=False)"
     )

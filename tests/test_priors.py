@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.stats import chisquare
 
 from sampled_metrics import AUC, Draw, Ranks, TiedRanks
-from sampled_metrics.priors import estimate_rank_distribution, sample_adaptively
+from sampled_metrics.corrections import estimate_rank_distribution, sample_adaptively
 from shared import MORE_CUTOFFS
 
 N, M = 3706, 100
@@ -441,7 +441,7 @@ def test_bad_input(arguments, message):
 
 
 def test_a_tolerance_that_is_never_reached(monkeypatch):
-    monkeypatch.setattr("sampled_metrics.priors.MAX_ITERATIONS", 10)
+    monkeypatch.setattr("sampled_metrics.corrections.priors.MAX_ITERATIONS", 10)
     with pytest.raises(ValueError, match="tolerance is 1e-05; tolerance must be larger: 10 steps"):
         estimate_rank_distribution([1, 1, 2, 11], Draw(10, n_items=50), tolerance=1e-5)
 

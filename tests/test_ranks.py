@@ -61,7 +61,6 @@ def test_lists_in_any_order_become_sorted(rows):
         pd.Series([[3, 1], [2, 4]]),
         pd.DataFrame({"first": [3, 2], "second": [1, 4]}),
     ],
-    ids=str,
 )
 def test_lists_of_every_kind(rows):
     assert_same(Ranks.from_lists(rows), Ranks.from_lists([[3, 1], [2, 4]]))
@@ -80,7 +79,7 @@ def test_gains_stay_with_their_ranks(rows, data):
 
 
 @pytest.mark.parametrize(
-    "gains", [[[1, 5], [2, 3]], np.array([[1, 5], [2, 3]]), iter([iter([1, 5]), (2, 3)])], ids=str
+    "gains", [[[1, 5], [2, 3]], np.array([[1, 5], [2, 3]]), iter([iter([1, 5]), (2, 3)])]
 )
 def test_gains_of_every_kind(gains):
     got = Ranks.from_lists([[3, 1], [2, 4]], gains=gains)

@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 from sampled_metrics import TiedRanks, WeightedDraw
-from sampled_metrics.book.codes import (
+from sampled_metrics_book.codes import (
     capped_error,
     distinct_pmf,
     mean_rank_hits,

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sampled_metrics.data import Split
-from sampled_metrics.recommenders import ItemKNN, MatrixFactorization
-from sampled_metrics.scoring import exact_ranks
+from sampled_metrics.experiments import ItemKNN, MatrixFactorization
+from sampled_metrics.scoring import Split, exact_ranks
 
 
 @pytest.fixture(scope="module")

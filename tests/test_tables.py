@@ -34,7 +34,7 @@ from sampled_metrics import (
     ranks_from_scores,
     write_ranks,
 )
-from sampled_metrics.tables import (
+from sampled_metrics.io.engines import (
     collect_ranks,
     rank_table_from_recommendations,
     rank_table_from_scores,
@@ -423,7 +423,9 @@ def test_without_the_extra(three, monkeypatch):
 
 
 def test_package_does_not_load_the_engines():
-    code = "import sys, sampled_metrics.tables; print({'duckdb', 'narwhals'} & sys.modules.keys())"
+    code = (
+        "import sys, sampled_metrics.io.engines; print({'duckdb', 'narwhals'} & sys.modules.keys())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from docutils import nodes
 
-from sampled_metrics.book import Answer
+from sampled_metrics_book import Answer
 
 BLANK = re.compile(r"(Solution to)(<a [^>]*>) ")  # is underlined
 WITHOUT = "<noscript>With JavaScript, this page checks your answer.</noscript>"

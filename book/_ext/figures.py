@@ -1,7 +1,7 @@
 """Figures on phones, and pictures that keep their place while they load.
 
 In a build of the site, a figure's SVG file carries a second, narrow drawing, which
-`sampled_metrics.book.display` makes. Here it gets a file of its own, which the page shows where the
+`sampled_metrics_book.display` makes. Here it gets a file of its own, which the page shows where the
 window is narrow. Each picture is given its size, so that the text below does not move when it
 arrives.
 """

@@ -24,7 +24,7 @@ from jupyter_client.provisioning import local_provisioner
 from traitlets.config import Config
 
 AT_A_TIME = 2
-PACKAGE = "sampled_metrics.book"
+PACKAGE = "sampled_metrics_book"
 
 
 @contextmanager

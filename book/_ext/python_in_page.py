@@ -56,8 +56,8 @@ def pack(target):
     """Pack our package, without what draws the book, and the module that runs cells."""
     source = Path(sampled_metrics.__file__).parent
     with tarfile.open(target, "w:gz") as archive:
-        for path in sorted(source.glob("*.py")):
-            archive.add(path, f"{SITE_PACKAGES}/{source.name}/{path.name}")
+        for path in sorted(source.rglob("*.py")):
+            archive.add(path, f"{SITE_PACKAGES}/{source.name}/{path.relative_to(source)}")
         archive.add(HERE / "in_page.py", f"{SITE_PACKAGES}/in_page.py")
 
 

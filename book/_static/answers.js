@@ -1,4 +1,4 @@
-// Which entries of an answer are right: the rules of sampled_metrics.book.Answer, in the browser.
+// Which entries of an answer are right: the rules of sampled_metrics_book.Answer, in the browser.
 (() => {
 "use strict";
 

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics import metrics as known
-from sampled_metrics._checks import as_generator
-from sampled_metrics.metric import Metric
+from sampled_metrics._arguments import as_generator
+from sampled_metrics.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.random import Generator
 
-    from sampled_metrics.ranks import Ranks
-    from sampled_metrics.report import Evaluation
+    from sampled_metrics.evaluation import Evaluation
+    from sampled_metrics.ranks import Ranks, TiedRanks
     from sampled_metrics.sampling import Draw
-    from sampled_metrics.ties import TiedRanks
 
 METRICS: dict[str, Callable[..., Metric]] = {
     "recall": known.Recall,
@@ -220,8 +219,7 @@ def _number(text: str) -> tuple[float, int]:
 
 
 def _rank(options: Any) -> None:
-    from sampled_metrics.frames import ranks_from_scores
-    from sampled_metrics.rank_tables import write_ranks
+    from sampled_metrics.io import ranks_from_scores, write_ranks
 
     columns = {name: getattr(options, name) for name in ("user", "item", "score", "relevance")}
     ranks = {}
@@ -234,8 +232,8 @@ def _rank(options: Any) -> None:
 
 def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     """Evaluate the ranks in a file."""
-    from sampled_metrics.answer import evaluate
-    from sampled_metrics.rank_tables import COLUMNS, read_ranks
+    from sampled_metrics.evaluation import evaluate
+    from sampled_metrics.io import COLUMNS, read_ranks
 
     draw = _draw(options)
     group = getattr(options, "group", None)
@@ -261,7 +259,7 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
 
 def _broken(name: str, ranks: Ranks | TiedRanks, ties: Any, rng: Generator) -> Ranks | TiedRanks:
     """Break ties by the rule of the command line, which is needed for several relevant items."""
-    from sampled_metrics.ties import TiedRanks
+    from sampled_metrics.ranks import TiedRanks
 
     if not isinstance(ranks, TiedRanks):
         return ranks
@@ -288,7 +286,7 @@ def _draw(options: Any) -> Draw | None:
 
 def _groups(options: Any) -> dict[Any, Any]:
     """Return the group of each user in the file."""
-    from sampled_metrics._columns import open_table
+    from sampled_metrics.io import open_table
 
     table = open_table("ranks", options.ranks, {"user": options.user, "group": options.group})
     users, groups = (
@@ -331,7 +329,7 @@ def _bounds(options: Any) -> pd.DataFrame:
 
 
 def _explain(options: Any) -> pd.DataFrame | str:
-    from sampled_metrics.explanation import explain
+    from sampled_metrics.bounds import explain
 
     value, decimals = options.value
     if options.other is not None and options.other[1] != decimals:

@@ -12,7 +12,7 @@ import pytest
 
 from counted_slowly import counted_slowly, random_table
 from sampled_metrics import AUC, NDCG, AveragePrecision, Precision, Recall, ReciprocalRank
-from sampled_metrics.tables import (
+from sampled_metrics.io.engines import (
     collect_ranks,
     rank_table_from_recommendations,
     rank_table_from_scores,

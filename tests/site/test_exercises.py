@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampled_metrics.book import Answer
+from sampled_metrics_book import Answer
 from tabs import soup
 
 BOOK = Path(__file__).parents[2] / "book"

@@ -70,7 +70,7 @@ def _execute(code):
 
 
 def _shown(value):
-    """Print numbers as `sampled_metrics.book` does in a notebook: in six digits."""
+    """Print numbers as `sampled_metrics_book` does in a notebook: in six digits."""
     if isinstance(value, float):
         return repr(float(f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"))
     if type(value) is dict:

@@ -1,0 +1,505 @@
+"""Checks of arguments that several modules need, and the errors they raise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from numbers import Number
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+RNG = np.random.Generator | np.random.SeedSequence | int | None
+
+LARGEST = 2**53
+"""The largest integer up to which a float64 tells every integer from the next."""
+
+
+def refuse(name: str, array: NDArray[np.generic], bad: NDArray[np.bool_], rule: str) -> NoReturn:
+    """Raise the error for the first entry of `array` that is `bad`."""
+    place = tuple(int(i) for i in np.argwhere(bad)[0])
+    where = f"{name}[{', '.join(map(str, place))}]" if place else name
+    raise ValueError(f"{where} is {array[place]}; {name} must be {rule}")
+
+
+def shown(value: object) -> str:
+    """Return how an error message shows a value: in one line of at most 80 characters."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def as_array(name: str, values: object, *, lists: str = "") -> NDArray[Any]:
+    """Return `values` as an array, or say why they are not one, and where `lists` belong."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(
+            f"{name} is a masked array; remove what is masked, as in {name}.compressed()"
+        )
+    if hasattr(values, "toarray"):
+        raise ValueError(f"{name} is a {type(values).__name__}; {name} must be a plain array")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is ragged; {name} must be one rectangular array{lists}"
+        ) from error
+    except Exception as error:  # each kind of array has its own
+        what = f"{name} is of type {type(values).__name__}"
+        raise ValueError(f"{what}; it cannot be made an array: {error}") from error
+
+
+def as_csr(matrix: Any) -> Any:
+    """Return a sparse matrix by rows; integers that it stores twice add up without overflow."""
+    kind = matrix.dtype.kind
+    if kind in "iu" and not getattr(matrix, "has_canonical_format", True):
+        matrix = matrix.astype(np.int64 if kind == "i" else np.uint64)
+    return matrix.tocsr()
+
+
+def rounded(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which floats are so large that their type may have rounded an integer to them."""
+    if array.dtype.kind != "f":
+        return np.zeros(array.shape, dtype=bool)
+    return np.asarray(np.abs(array) >= 2 ** (1 + min(np.finfo(array.dtype).nmant, 52)))
+
+
+def as_integers(
+    name: str,
+    values: ArrayLike,
+    low: int = 1,
+    high: IntArray | int = LARGEST,
+    high_name: str = "2**53",
+    *,
+    lists: str = "",
+) -> IntArray:
+    """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
+    if hasattr(values, "columns"):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}; pass one of its columns, as in {name}['rank'], "
+            f"or {name}.to_numpy() if all of them are meant"
+        )
+    array = as_array(name, values, lists=lists)
+    if array.size == 0:
+        return np.zeros(array.shape, dtype=np.int64)
+    inexact, kind = rounded(array), array.dtype
+    if array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            fractional = ~(np.isfinite(array) & (array == np.floor(array)))
+        if fractional.any():
+            refuse(name, array, fractional, "whole")
+        array = array.astype(np.float64)  # a smaller type cannot be compared with the largest
+    elif array.dtype.kind not in "iu":
+        what = shown(values) if array.dtype.kind == "O" else f"of type {array.dtype}"
+        raise ValueError(f"{name} is {what}; {name} must be whole numbers")
+    if (array < low).any():
+        refuse(name, array, array < low, f"at least {low}")
+    if (too_high := array > high).any():
+        refuse(name, array, np.broadcast_to(too_high, array.shape), f"at most {high_name}")
+    if inexact.any():
+        refuse(name, array, inexact, f"given as integers: {kind} rounds numbers of this size")
+    return array.astype(np.int64)
+
+
+def as_integer(name: str, value: object, low: int = 1) -> int:
+    """Return `value` as an int, or say why it is not one whole number of at least `low`."""
+    if type(value) is int and low <= value <= LARGEST:  # as nearly always
+        return value
+    array = as_integers(name, value, low)  # type: ignore[arg-type]
+    if array.ndim or not array.size:
+        raise ValueError(f"{name} is {shown(value)}; {name} must be one whole number")
+    return int(array)
+
+
+def one_or_one_each(
+    name: str, values: ArrayLike, shape: tuple[int, ...], low: int, of: str = "ranks"
+) -> IntArray:
+    """Return `values` as integers, one for each entry of the argument `of` with this shape."""
+    array = as_integers(name, values, low)
+    try:
+        return np.broadcast_to(array, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has shape {array.shape}, {of} has shape {shape}; "
+            f"{name} must be one number or one for each of {of}"
+        ) from error
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """Return a Generator, as SciPy does: fresh for None, else made from what is given."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or isinstance(rng, np.random.SeedSequence):
+        return np.random.default_rng(rng)
+    if is_real(rng) and isinstance(rng, int | np.integer) and rng >= 0:
+        return np.random.default_rng(int(rng))
+    raise ValueError(
+        f"rng is {shown(rng)}; rng must be None, an integer of 0 or above, a SeedSequence "
+        "or a numpy.random.Generator"
+    )
+
+
+def as_flag(name: str, value: object) -> bool:
+    """Return a bool; reject anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {shown(value)}; {name} must be True or False")
+    return bool(value)
+
+
+def is_real(value: object) -> bool:
+    """Tell whether a value is one real number; NumPy's spans of time are integers to Python."""
+    kinds = int | float | np.integer | np.floating
+    return isinstance(value, kinds) and not isinstance(value, bool | np.timedelta64)
+
+
+def as_real(name: str, value: Any) -> float:
+    """Return `value` as a float, NaN and infinity too, or say why it is no number."""
+    if not is_real(value):
+        raise ValueError(f"{name} is {shown(value)}; {name} must be a number")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} is {shown(value)}; {name} is too large") from error
+
+
+def as_number(name: str, value: object, *, zero: bool = False) -> float:
+    """Return `value` as a float, or say why it is not a positive number (or `zero`)."""
+    number = as_real(name, value)
+    if not (0 < number < np.inf or (zero and number == 0)):
+        raise ValueError(f"{name} is {value}; {name} must be positive{' or 0' if zero else ''}")
+    return number
+
+
+def as_confidence(name: str, value: object, low: float = 0.0) -> float:
+    """Return a probability above 0, at least `low` and below 1, or say why it is none."""
+    number = as_number(name, value)
+    if not low <= number < 1:
+        between = f"at least {low} and below 1" if low else "above 0 and below 1"
+        raise ValueError(f"{name} is {value}; {name} must be {between}")
+    return number
+
+
+def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
+    """Return `values` as one flat array of probabilities that sum to 1."""
+    given = as_array(name, values)
+    if given.dtype.kind not in "fiu":
+        raise ValueError(f"{name} is {shown(values)}; {name} must be one array of numbers")
+    if given.ndim != 1:
+        raise ValueError(f"{name} has shape {given.shape}; {name} must be one flat array")
+    labels = labels_of(values)
+    if labels is not None and list(labels) != list(range(1, len(given) + 1)):
+        raise ValueError(
+            f"{name} has an index that is not 1, 2, ...; sort it by rank, as in "
+            f"{name}.reindex(range(1, size + 1), fill_value=0)"
+        )
+    p: FloatArray = given.astype(np.float64)
+    if (bad := ~(p >= 0)).any():
+        refuse(name, p, bad, "0 or above")
+    if not abs(p.sum() - 1) < 1e-6:
+        raise ValueError(f"{name} sums to {p.sum()}; {name} must sum to 1")
+    return p
+
+
+def as_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Say which values are allowed if `value` is none of them."""
+    if isinstance(value, bool) or not any(
+        isinstance(value, type(choice)) and value == choice for choice in choices
+    ):
+        allowed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} is {shown(value)}; {name} must be one of {allowed}")
+
+
+def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
+    """Return `value` if it is an instance of a class; else show what would be one."""
+    if not isinstance(value, kind):
+        called = isinstance(value, type) and issubclass(value, kind)
+        hint = f"; call the class, as in {example}" if called else f", such as {example}"
+        an = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise ValueError(f"{name} is {shown(value)}; {name} must be {an} {kind.__name__}{hint}")
+    return value
+
+
+def entries(name: str, values: Any, example: str, one: type[Any] = str) -> list[Any]:
+    """Return what a collection holds, or say that it is none; `one` is what it may hold."""
+    if (  # a set would give another order in each run
+        isinstance(values, str | bytes | Mapping | set | frozenset | one)
+        or not isinstance(values, Iterable)
+        or getattr(values, "ndim", 1) == 0
+    ):
+        raise ValueError(f"{name} is {shown(values)}; {name} must be a list, such as {example}")
+    return list(values)
+
+
+def as_list(name: str, values: Any, kind: type[Any], example: str) -> list[Any]:
+    """Return a list of instances of a class, not empty; `example` shows one of them."""
+    given = entries(name, values, f"[{example}]", kind)
+    if not given:
+        raise ValueError(f"{name} is empty; {name} must be a list, such as [{example}]")
+    return [as_kind(f"{name}[{i}]", value, kind, example) for i, value in enumerate(given)]
+
+
+def as_path(name: str, value: object, what: str = "file") -> Path:
+    """Return the path of a file or folder, which need not exist."""
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value):
+        raise ValueError(f"{name} is {shown(value)}; {name} must be the path of a {what}")
+    return Path(value)
+
+
+def as_named(name: str, values: object, example: str) -> dict[str, Any]:
+    """Return a dict by name, not empty; `example` shows one."""
+    named = dict(values) if isinstance(values, Mapping) else {}
+    if not named:
+        raise ValueError(f"{name} is {shown(values)}; {name} must be a dict, such as {example}")
+    for key in named:
+        if not isinstance(key, str):
+            raise ValueError(f"{name} has the key {shown(key)}; its keys must be names")
+    return named
+
+
+def index_of(value: object) -> Any:
+    """Return the index that a Series or DataFrame carries, or None."""
+    index = getattr(value, "index", None)
+    return None if callable(index) or not hasattr(value, "to_numpy") else index
+
+
+def same_index(**values: object) -> None:
+    """Refuse two arguments whose entries carry different labels: they would be paired wrongly."""
+    labelled = [(name, index_of(v)) for name, v in values.items() if index_of(v) is not None]
+    for (first, one), (second, other) in pairwise(labelled):
+        if not one.equals(other):
+            raise ValueError(
+                f"{first} and {second} have different indexes; align them, as in "
+                f"{second} = {second}.reindex({first}.index), or pass arrays in the same order"
+            )
+
+
+def no_index(name: str, value: object) -> None:
+    """Refuse labels that nothing later on could be compared with."""
+    if index_of(value) is not None:
+        raise ValueError(
+            f"{name} is a {type(value).__name__} with an index; pass {name}.to_numpy() in the "
+            "order of the ranks"
+        )
+
+
+def labels_of(value: object) -> Any:
+    """Return the keys of a dict or an index, or None: 0, 1, ... are no labels."""
+    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
+    labels = [*value] if by_name else index_of(value)  # type: ignore[misc]
+    return None if labels is None or list(labels) == list(range(len(labels))) else labels
+
+
+def no_labels(name: str, value: object, remedy: str) -> None:
+    """Refuse labels that would be lost."""
+    if labels_of(value) is not None:
+        raise ValueError(
+            f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; {remedy}"
+        )
+
+
+def labeled_by(users: NDArray[Any] | None, **values: object) -> None:
+    """Refuse entries whose labels are not the names of the users: they would be paired wrongly."""
+    for name, value in values.items():
+        if (labels := labels_of(value)) is None:
+            continue
+        if users is None:
+            raise ValueError(
+                f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; pass "
+                f"users={name}.index, or {name}.to_numpy() to number the users"
+            )
+        if list(labels) != users.tolist():
+            by_user, plain = f"{name}.reindex(users)", f"{name}.to_numpy()"
+            if isinstance(value, Mapping):
+                by_user, plain = f"[{name}[user] for user in users]", f"[*{name}.values()]"
+            raise ValueError(
+                f"{name} has other labels than users, or in another order; align it, as in "
+                f"{name} = {by_user}, or pass {plain} in the order of users"
+            )
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of the same numbers that cannot be changed."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def is_table(value: object) -> bool:
+    """Tell whether a value is a table, or the path of a file that holds one."""
+    # The class is asked, as a lazy table warns where its columns are.
+    return isinstance(value, str | os.PathLike) or hasattr(type(value), "columns")
+
+
+LARGEST_ID = 2**31 - 1
+"""The largest id that is a number: it takes four bytes, and a pair of them fits into an int64."""
+
+
+def number_ids(
+    argument: str, size: int | None, columns: dict[str, ArrayLike]
+) -> tuple[list[IntArray], int, NDArray[Any] | None]:
+    """Return the ids of each column as integers, how many there are, and the names if any.
+
+    `argument` is what the caller calls `size`: "n_users" or "n_items".
+    """
+    ids = {name: as_ids(name, values, numbers=True) for name, values in columns.items()}
+    where = " and ".join(ids)
+    kinds = {array.dtype.kind for array in ids.values() if array.size}
+    if "O" not in kinds:
+        return list(ids.values()), count_ids(argument, size, list(ids.values()), where), None
+    if len(kinds) > 1:
+        raise ValueError(f"{where} must be both names or both integers, not one of each")
+    if size is not None:
+        raise ValueError(f"{argument} is {size}; give {argument} only where ids are integers")
+    codes, names = factorize(ids)
+    return (
+        np.split(codes, np.cumsum([len(array) for array in ids.values()])[:-1]),
+        len(names),
+        names,
+    )
+
+
+def as_ids(name: str, values: ArrayLike, *, numbers: bool = False) -> NDArray[Any]:
+    """Return ids as an array of int64 if they are numbers, as one of objects if they are not.
+
+    Numbers of rows or columns (`numbers`) are small, and integers that are names may be any.
+    """
+    try:
+        array = np.asarray(values)
+    except Exception:  # as_integers explains it
+        array = np.empty(0)
+    masked = np.ma.isMaskedArray(values)
+    if array.dtype.kind == "O" and not masked and all(map(_is_integer, array.flat)):
+        values = array = np.asarray(array.tolist())
+    if array.dtype.kind in "biuf" or array.size == 0 or masked:
+        limits: Any = (
+            (0, LARGEST_ID, "2**31 - 1") if numbers else (-(2**63), 2**63 - 1, "2**63 - 1")
+        )
+        array = as_integers(name, values, *limits)
+    else:
+        array = _objects(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; {name} must be one flat list")
+    return array
+
+
+def _is_integer(value: object) -> bool:
+    return is_real(value) and isinstance(value, int | np.integer)
+
+
+def _objects(values: Any) -> NDArray[Any]:
+    """Return an array of objects: NumPy's own strings lose zero bytes at the end."""
+    array = np.asarray(values, dtype=object)
+    if array.ndim == 2 and all(isinstance(value, tuple) for value in values):
+        array = np.empty(len(values), dtype=object)  # a tuple is one id
+        array[:] = values
+    return array
+
+
+def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> NDArray[Any]:
+    """Return what instances are called: an array of int64, or one of objects, none missing."""
+    ids = as_ids(name, values)
+    if ids.shape != shape:
+        raise ValueError(
+            f"{name} has shape {ids.shape}, {of} has shape {shape}; {name} must be one for each "
+            f"of {of}"
+        )
+    if ids.dtype.kind == "O":
+        factorize({name: ids})  # refuses what is missing
+    return ids
+
+
+def as_names(argument: str, names: ArrayLike | None, size: int) -> NDArray[Any] | None:
+    """Return what users or items are called, one name for each, or None where that is not known."""
+    import pandas as pd
+
+    if names is None:
+        return None
+    array = as_array(argument, names).copy()
+    if array.shape != (size,):
+        raise ValueError(
+            f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
+        )
+    if (again := pd.Series(array).duplicated().to_numpy()).any():
+        refuse(argument, array, again, "all different: each tells one from all others")
+    return read_only(array)
+
+
+def repeated(ids: NDArray[Any]) -> IntArray:
+    """Return the positions of the ids that were there at an earlier position."""
+    if ids.dtype.kind != "O":
+        ascending = (ids[1:] > ids[:-1]).all()  # looks quickly at what is often so
+        if ascending or len(np.unique(ids)) == len(ids):
+            return np.empty(0, np.int64)
+    codes, names = factorize({"users": ids})
+    if len(names) == len(codes):
+        return np.empty(0, np.int64)
+    order = np.argsort(codes, kind="stable")
+    return np.sort(order[1:][np.diff(codes[order]) == 0])
+
+
+def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]:
+    """Return numbers in the order of first appearance in any column, and the distinct ids."""
+    import pandas as pd
+
+    together = np.concatenate(list(columns.values()))
+    try:
+        codes, names = pd.factorize(together)
+    except TypeError as error:
+        raise ValueError(f"{' and '.join(columns)} must hold ids: {error}") from error
+    if names.dtype.kind == "O":
+        wrong = [isinstance(name, Number | np.bool_) for name in names]
+        for at in np.flatnonzero(np.append(wrong, True)[codes])[:1]:  # a missing one has code -1
+            starts = np.cumsum([0, *map(len, columns.values())])
+            column = int(np.searchsorted(starts, at, side="right")) - 1
+            raise ValueError(
+                f"{list(columns)[column]}[{at - starts[column]}] is {together[at]!r}; ids must be "
+                "all integers, or all names that are not numbers, and none may be missing"
+            )
+    return codes.astype(np.int64), names
+
+
+def find_ids(
+    name: str, what: str, ids: NDArray[Any], names: NDArray[Any] | None, size: int
+) -> IntArray:
+    """Return which of a split's users or items ids are: their numbers, or the places of names."""
+    import pandas as pd
+
+    index = pd.RangeIndex(size) if names is None else pd.Index(names, tupleize_cols=False)
+    try:
+        found = index.get_indexer(pd.Index(ids, tupleize_cols=False)).astype(np.int64)
+    except TypeError as error:
+        raise ValueError(f"{name} must hold ids: {error}") from error
+    for i in np.flatnonzero(found < 0)[:1]:
+        known = f"0 to {size - 1}" if names is None else f"those in split.{what}_names"
+        raise ValueError(
+            f"{name} holds the {what} {shown(ids.tolist()[i])}, which the split lacks; its {what}s "
+            f"are {known}"
+        )
+    return found
+
+
+def count_ids(argument: str, size: int | None, columns: list[IntArray], where: str) -> int:
+    """Return the number of users or items, and refuse integers that leave a gap."""
+    if size is not None:
+        n = as_integer(argument, size)
+        if n > LARGEST_ID + 1:
+            raise ValueError(f"{argument} is {size}; {argument} must be at most 2**31")
+        return n
+    n_events = sum(map(len, columns))
+    if n_events == 0:
+        raise ValueError(f"{where} are empty; give {argument}, or at least one event")
+    largest = max(int(ids.max(initial=0)) for ids in columns)
+    seen = np.zeros(min(largest, n_events) + 1, dtype=bool)  # so many cannot all be seen if larger
+    for ids in columns:
+        seen[ids[ids < len(seen)]] = True
+    if not seen.all():
+        what = argument.removeprefix("n_").removesuffix("s")
+        raise ValueError(
+            f"{where} must number the {what}s from 0 without a gap, but {what} "
+            f"{np.argmin(seen)} is missing and {largest} is there; give {argument} if {what}s "
+            f"without events are meant, or give the {what}s' names as strings"
+        )
+    return largest + 1

@@ -1,0 +1,16 @@
+"""What a sample, or a printed number, leaves open."""
+
+from sampled_metrics.bounds.bounds import Bounds, identified_set, metric_bounds
+from sampled_metrics.bounds.dominance import Dominance, dominates
+from sampled_metrics.bounds.explain import Difference, Explanation, explain
+
+__all__ = [
+    "Bounds",
+    "Difference",
+    "Dominance",
+    "Explanation",
+    "dominates",
+    "explain",
+    "identified_set",
+    "metric_bounds",
+]

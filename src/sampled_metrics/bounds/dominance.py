@@ -1,0 +1,247 @@
+"""Which of two recommenders is at least as good by every metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._arguments import FloatArray, IntArray, as_choice, refuse
+from sampled_metrics.ranks import (
+    Ranks,
+    TiedRanks,
+    as_rows,
+    check_all_ranked,
+    known_items,
+    one_instance_each,
+    ranges,
+)
+
+__all__ = ["Dominance", "dominates"]
+
+PIECE = 2**20  # steps of the curves that are in memory at once, about
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """How the cumulative curves of two recommenders compare.
+
+    As a truth value it is True if the first curve is nowhere below the second.
+
+    Parameters
+    ----------
+    crossings : tuple of float
+        Where the lead changes: the first positions at which the other curve is ahead.
+    ahead : float
+        The largest distance of the first curve above the second; 0 if it is never above.
+    ahead_at : float or None
+        The first position with this distance.
+    behind : float
+        The largest distance of the first curve below the second; 0 if it is never below.
+    behind_at : float or None
+        The first position with that distance.
+    """
+
+    crossings: tuple[float, ...]
+    ahead: float
+    ahead_at: float | None
+    behind: float
+    behind_at: float | None
+
+    def __bool__(self) -> bool:
+        """Tell whether the first dominates the second."""
+        return self.behind == 0
+
+
+def dominates(
+    a: Ranks | TiedRanks | ArrayLike,
+    b: Ranks | TiedRanks | ArrayLike,
+    *,
+    n_items: ArrayLike | None = None,
+    scale: Literal["rank", "share"] = "rank",
+) -> Dominance:
+    r"""Tell whether one recommender is at least as good as another by every metric.
+
+    Recommender a dominates b if at every rank k its share of instances ranked k or better,
+
+    .. math:: F(k) = \frac{1}{|D|} \sum_{x \in D} P(r_x \le k),
+
+    is at least that of b: :math:`F_a \ge F_b`, which is first-order stochastic dominance of the
+    ranks, pooled over instances (Lehmann 1955). Then every metric that does not rise with the rank
+    has an exact mean that is at least as high for a. If all instances have the same number of
+    items, its expectation from samples of any size is at least as high for a, too. If the curves
+    cross, recall at the ranks on both sides of a crossing disagrees.
+
+    If the numbers of items differ, sampling with replacement (and AUC) depends on the share of the
+    other items that are above, :math:`(r - 1) / (n - 1)`. The `scale` "share" compares curves over
+    this share.
+
+    Parameters
+    ----------
+    a, b : Ranks, TiedRanks or array_like of int
+        Exact ranks of the two, one relevant item per instance. A tied item counts at all ranks
+        that it can have, each equally likely. The curves pool all instances, so their order does
+        not matter: a and b need neither the same instances nor the same index.
+    n_items : int or array_like of int, optional
+        Number of ranked items, one for all or one per rank, if the ranks do not know it. The
+        scale "share" needs it, and there it is at least 2.
+    scale : {"rank", "share"}
+        The positions along the curves: the rank, or the share of other items above.
+
+    Returns
+    -------
+    Dominance
+        True if a dominates b. Positions are ranks, or shares of other items.
+
+    Raises
+    ------
+    ValueError
+        If there are no ranks, a rank is outside 1..n, an instance does not have exactly one
+        relevant item, `n_items` is not what the ranks know, or is missing for the scale "share".
+
+    Notes
+    -----
+    Differences below a millionth of an instance count as none: sums over ties are rounded.
+
+    Time and memory grow with the number of instances, however long their ties are. The scale
+    "share" is an exception if the numbers of items differ: each rank of a tie is then a step of
+    its own, and time grows with the number of steps.
+
+    Examples
+    --------
+    >>> b, c = [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]
+    >>> dominates(b, c)
+    Dominance(crossings=(40, 743), ahead=0.2, ahead_at=40, behind=0.4, behind_at=1548)
+    >>> bool(dominates([1, 2, 3], [2, 3, 4]))
+    True
+    """
+    as_choice("scale", scale, ("rank", "share"))
+    ours, theirs = (_runs(name, x, n_items, scale) for name, x in (("a", a), ("b", b)))
+    size_a, size_b = len(ours.first), len(theirs.first)
+    # Counts, not shares, are summed: they are whole without ties, and whole numbers add up exactly.
+    runs = _Runs(
+        np.concatenate([ours.first, theirs.first]),
+        np.concatenate([ours.length, theirs.length]),
+        np.concatenate([ours.others, theirs.others]),
+        np.concatenate([size_b / ours.length, -size_a / theirs.length]),
+    )
+    noise = 1e-6 * min(size_a, size_b)
+    if scale == "share" and (runs.others != runs.others[0]).any():
+        points, lead = _lead_over_shares(runs, noise)
+    else:
+        points, lead = _lead_over_ranks(runs, noise)
+        points = points if scale == "rank" else (points - 1) / runs.others[0]
+    return _compared(points, lead, noise, size_a * size_b)
+
+
+class _Runs(NamedTuple):
+    """Ranks first, ..., first + length - 1 of each instance, where the curve rises by `height`."""
+
+    first: IntArray
+    length: IntArray
+    others: IntArray  # number of other items, 1 where nobody needs it
+    height: FloatArray
+
+
+def _runs(
+    name: str, given: Ranks | TiedRanks | ArrayLike, n_items: ArrayLike | None, scale: str
+) -> _Runs:
+    """Return where the curve of one recommender rises, or say what is missing."""
+    if isinstance(given, TiedRanks):
+        one_instance_each(name, given)
+        first, length = given.best, given.n_tied + 1
+        n: IntArray | None = known_items(name, given, n_items)
+    else:
+        rows, _ = as_rows(given, n_items, name)
+        check_all_ranked(name, rows)
+        if (other := np.flatnonzero(rows.n_relevant != 1)).size:
+            x = other[0]
+            raise ValueError(
+                f"{name}[{x}] has {rows.n_relevant[x]} relevant items; {name} must have one per "
+                f"instance: to count each item as an instance, pass {name}.values"
+            )
+        first, length, n = rows.values, np.ones_like(rows.values), rows.n_items
+    if not first.size:
+        raise ValueError(f"{name} is empty; {name} must hold a rank")
+    if scale == "rank":
+        return _Runs(first, length, np.ones_like(first), 1 / length)
+    if n is None:
+        raise ValueError('n_items is None; scale "share" needs the number of ranked items')
+    if (n < 2).any():
+        refuse("n_items", n, n < 2, 'at least 2 on the scale "share"')
+    return _Runs(first, length, n - 1, 1 / length)
+
+
+def _lead_over_ranks(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArray]:
+    """Return ranks, ascending, and the lead there: all that is needed to know it everywhere.
+
+    Between the ranks where a run begins or is over, the lead changes evenly. So of each such piece
+    the first and the last rank suffice, and the rank where the other side gets ahead.
+    """
+    ends = np.concatenate([runs.first, runs.first + runs.length])
+    starts, where = np.unique(ends, return_inverse=True)
+    slope = np.cumsum(np.bincount(where, np.concatenate([runs.height, -runs.height])))[:-1]
+    last = np.diff(starts) - 1  # steps from the first to the last rank of a piece
+    lead_last = np.cumsum(slope * (last + 1))
+    lead_first = lead_last - slope * last
+    with np.errstate(divide="ignore"):  # steps to the first rank where who gains is ahead
+        turn = np.floor((noise - np.sign(slope) * lead_first) / np.abs(slope)) + 1
+    turn = turn.clip(0, last).astype(np.int64)
+    steps = np.stack([np.zeros_like(last), turn, last], axis=1)
+    lead = np.stack([lead_first, lead_first + slope * turn, lead_last], axis=1)
+    return (starts[:-1, None] + steps).ravel(), lead.ravel()
+
+
+def _lead_over_shares(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArray]:
+    """Return shares, ascending, and the lead there, for numbers of items that differ.
+
+    Each rank of a run is a step at a share of its own. Steps are listed for a part of the shares
+    at a time, so short that they fit in memory, and of each part the turning points are kept.
+    """
+
+    def steps_below(share: float) -> IntArray:
+        # Shares are halved, again and again, from 2 on: their products with integers are exact.
+        below: IntArray = np.ceil(share * runs.others).astype(np.int64) - (runs.first - 1)
+        return below.clip(0, runs.length)
+
+    parts, lead, lists = [(0.0, 2.0)], 0.0, []
+    while parts:
+        start, stop = parts.pop()
+        before = steps_below(start)
+        count = steps_below(stop) - before
+        if count.sum() > PIECE and count.max() > 1:
+            parts += [((start + stop) / 2, stop), (start, (start + stop) / 2)]
+            continue
+        run = np.repeat(np.arange(len(count)), count)
+        shares = ranges(runs.first - 1 + before, count) / runs.others[run]
+        points, where = np.unique(shares, return_inverse=True)
+        leads = lead + np.cumsum(np.bincount(where, runs.height[run]))
+        if leads.size:
+            lead = leads[-1]
+            ends = [(side * leads > (side * leads).max() - noise).argmax() for side in (1, -1)]
+            kept = np.unique([*_turns(leads, noise), *ends])
+            lists.append((points[kept], leads[kept]))
+    return np.concatenate([x for x, _ in lists]), np.concatenate([y for _, y in lists])
+
+
+def _turns(lead: NDArray[Any], noise: float) -> IntArray:
+    """Return where either side is ahead for the first time since the other one was, or at all."""
+    apart = np.flatnonzero(np.abs(lead) >= noise)
+    turned: IntArray = apart[np.diff(np.sign(lead[apart]), prepend=0) != 0]
+    return turned
+
+
+def _compared(points: NDArray[Any], lead: FloatArray, noise: float, total: int) -> Dominance:
+    """Gather what the difference of the curves at these points says; all of it is `total`."""
+    crossings = points[_turns(lead, noise)[1:]]
+    found: list[tuple[float, float | None]] = []
+    for side in (1, -1):
+        most = float((side * lead).max())
+        if most < noise:
+            found.append((0.0, None))
+        else:
+            found.append((most / total, points[(side * lead > most - noise).argmax()].item()))
+    (ahead, ahead_at), (behind, behind_at) = found
+    return Dominance(tuple(crossings.tolist()), ahead, ahead_at, behind, behind_at)

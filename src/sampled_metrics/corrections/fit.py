@@ -1,0 +1,664 @@
+"""What every estimator solves: a metric under a draw."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._arguments import (
+    FloatArray,
+    IntArray,
+    as_array,
+    as_integer,
+    as_integers,
+    as_kind,
+    as_probabilities,
+    read_only,
+    refuse,
+    shown,
+)
+from sampled_metrics.metrics import Metric
+from sampled_metrics.ranks import (
+    Ranks,
+    TiedRanks,
+    check_all_ranked,
+    check_sampled,
+    one_instance_each,
+)
+from sampled_metrics.sampling import (
+    HEAD,
+    Draw,
+    blocks,
+    by_count,
+    chain_probabilities,
+    expect_terms,
+    number_of_items,
+    probabilities,
+    rank_grid,
+    relevance_weights,
+    term_values,
+)
+
+__all__ = ["CorrectedMetric", "Estimator", "Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""What an estimator solves: a metric, and a draw from one number of items.
+
+    The unknowns are estimates :math:`\hat M(1), \dots, \hat M(m + 1)`, one for each sampled rank.
+
+    Parameters
+    ----------
+    metric : Metric
+        The metric to estimate.
+    draw : Draw
+        The draw, with one number of items: the relevant one, and all that can be drawn.
+    prior : ndarray of float64, shape (n_items,), optional
+        Probability of each exact rank; None is uniform.
+    order, n_relevant : int
+        If an instance has `n_relevant` relevant items, the problem is about what one of them adds
+        to the metric: the best (`order` 1), the second best, and so on. Its rank then counts
+        irrelevant items only.
+
+    Raises
+    ------
+    ValueError
+        If the draw does not know one number of items, another number is out of its range, or the
+        prior has another number of ranks.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> problem = Problem(Recall(k=10), Draw(3, n_items=1000))
+    >>> problem.sampled_values()
+    array([1., 1., 1., 1.])
+    >>> weights, p, exact = problem.design
+    >>> (weights @ p).round(3), f"{weights @ exact:.3f}"  # means over all ranks
+    (array([0.25, 0.25, 0.25, 0.25]), '0.010')
+    """
+
+    metric: Metric
+    draw: Draw
+    prior: FloatArray | None = None
+    order: int = 1
+    n_relevant: int = 1
+
+    def __post_init__(self) -> None:
+        as_kind("metric", self.metric, Metric, "Recall(k=10)")
+        number_of_items("draw", self.draw)
+        for name in ("order", "n_relevant"):
+            object.__setattr__(self, name, as_integer(name, getattr(self, name)))
+        if self.order > self.n_relevant:
+            raise ValueError(f"order is {self.order}; order must be at most {self.n_relevant}")
+        if self.prior is not None:
+            prior = as_probabilities("prior", self.prior)
+            if prior.shape != (self.n_items,):
+                raise ValueError(
+                    f"prior has shape {prior.shape}; prior must have one entry per rank, "
+                    f"({self.n_items},)"
+                )
+            object.__setattr__(self, "prior", read_only(prior))
+
+    @property
+    def n_items(self) -> int:
+        """Number of items n of the draw."""
+        return number_of_items("draw", self.draw)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of drawn items m."""
+        return self.draw.n_samples
+
+    def exact_values(self, ranks: ArrayLike) -> FloatArray:
+        """Compute the metric at exact ranks.
+
+        Parameters
+        ----------
+        ranks : array_like of float, shape (n_ranks,)
+            Ranks from 1 to `n_items`; they need not be whole numbers.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_ranks,)
+
+        Raises
+        ------
+        ValueError
+            If a rank is outside 1..n.
+        """
+        n, q = self.n_items + self.n_relevant - 1, self.n_relevant
+        at = as_array("ranks", ranks)
+        if at.ndim != 1 or at.dtype.kind not in "iuf":
+            raise ValueError(f"ranks is {shown(ranks)}; ranks must be a flat list of numbers")
+        if (bad := ~((at >= 1) & (at <= self.n_items))).any():
+            refuse("ranks", at, bad, f"from 1 to n_items, {self.n_items}")
+        each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
+        return each
+
+    def sampled_values(self) -> FloatArray:
+        """Compute the metric of each sampled rank, among the items of a sample.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples + 1,)
+        """
+        m, q = self.n_samples, self.n_relevant
+        each: FloatArray = term_values(self.metric, np.arange(1, m + 2), q, m + q)[self.order - 1]
+        return each
+
+    @cached_property
+    def design(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weights p(r), probabilities P(i | r) and metric M(r), at a few ranks that represent all.
+
+        Their shapes are (n_ranks,), (n_ranks, n_samples + 1) and (n_ranks,). Weighted sums of
+        products of two of these are means over all ranks, up to rounding, for a metric that is
+        smooth in the rank up to its cutoff.
+        """
+        if self.prior is None:
+            ranks, weights, p = _uniform_design(self.draw, self._far_cut)
+        else:
+            ranks, weights, p = _design(self.draw, self._far_cut, self.prior)
+        return weights, p, self.exact_values(ranks)
+
+    @property
+    def _far_cut(self) -> int | None:
+        """Return the cutoff if it is beyond the ranks that are summed one by one."""
+        if self.metric.k is None:
+            return None
+        cut = self.metric.k - self.order + 1
+        return cut if cut > HEAD else None
+
+    @property
+    def gram(self) -> FloatArray:
+        """Mean of P(i | r) P(j | r) over all ranks r, shape (n_samples + 1, n_samples + 1)."""
+        if self.prior is None:
+            return _uniform_gram(self.draw, self._far_cut)
+        weights, p, _ = self.design
+        return np.asarray((weights[:, None] * p).T @ p)
+
+    @property
+    def uniform(self) -> Problem:
+        """The same problem with a uniform prior."""
+        return replace(self, prior=None)
+
+
+def _design(
+    draw: Draw, cut: int | None, prior: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    n, m, again = number_of_items("draw", draw), draw.n_samples, draw.replacement
+    ranks, weights = rank_grid(n, m, cut, prior, replacement=again)
+    return ranks, weights, probabilities(ranks, n, m, replacement=again)
+
+
+@lru_cache(maxsize=2)  # estimators and metrics for the same draw follow each other
+def _uniform_design(draw: Draw, cut: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    ranks, weights, p = _design(draw, cut)
+    return read_only(ranks), read_only(weights), read_only(p)
+
+
+@lru_cache(maxsize=2)
+def _uniform_gram(draw: Draw, cut: int | None) -> FloatArray:
+    _, weights, p = _uniform_design(draw, cut)
+    return read_only((weights[:, None] * p).T @ p)
+
+
+class CorrectedMetric:
+    """An estimate of a metric for each sampled rank; call it on sampled ranks.
+
+    `Estimator.fit` returns it.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric that is estimated.
+    draw : Draw
+        The draw that the table was fitted for.
+    estimator : Estimator
+        The estimator that was fitted.
+    """
+
+    def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:
+        self.metric, self.draw, self.estimator = metric, draw, estimator
+        self._tables: dict[tuple[int, int], FloatArray] = {}
+        self._sizes = np.asarray(draw.n_items, dtype=np.int64)  # no axis: one for all
+        for n in sorted(set(self._sizes.ravel().tolist())):
+            self._terms(1, n)
+
+    @property
+    def values(self) -> FloatArray:
+        """Estimates for the sampled ranks 1, ..., ``n_samples + 1``.
+
+        The shape is (n_samples + 1,), or (n_instances, n_samples + 1) if the draw has a number of
+        items for each instance.
+        """
+        if self._sizes.ndim == 0:
+            table: FloatArray = self._terms(1, self._one_number())[0]
+            return table
+        n, which = np.unique(self._sizes, return_inverse=True)
+        tables = np.stack([self._terms(1, int(size))[0] for size in n])
+        return tables[which]
+
+    def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
+        """Tabulate the estimates of the terms of several relevant items.
+
+        For each number q of relevant items, the table is fitted at the first call and then kept.
+        This takes up to q fits, or up to k with a cutoff k. Each fit takes a few milliseconds with
+        the estimators of this package.
+
+        Parameters
+        ----------
+        n_relevant : int
+            Number of relevant items q, at least 1. At least one item must be irrelevant; without
+            replacement, at least as many as are drawn.
+        n_items : int, optional
+            Number of items, if the draw has one for each instance.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_relevant, n_samples + 1)
+            Row j - 1, column h: what the j-th best relevant item adds to the estimate if h sampled
+            items are above it. With one relevant item, the row is `values`.
+
+        Raises
+        ------
+        ValueError
+            If too few items are irrelevant; if several are relevant, and the estimator has a
+            prior (which describes a single relevant item), or the metric is not a sum over
+            them; if `n_items` is missing.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> Uncorrected().fit(Recall(k=2), Draw(3, n_items=100)).terms(2)
+        array([[0.5, 0.5, 0. , 0. ],
+               [0.5, 0. , 0. , 0. ]])
+        """
+        n = self._one_number() if n_items is None else as_integer("n_items", n_items, low=2)
+        return self._terms(as_integer("n_relevant", n_relevant), n)
+
+    def _one_number(self) -> int:
+        if self._sizes.ndim != 0:
+            raise ValueError(
+                "n_items of the draw is one per instance; fit one number for its terms"
+            )
+        return int(self._sizes)
+
+    def _terms(self, q: int, n_items: int) -> FloatArray:
+        """Return the table for q relevant among `n_items`, shape (q, n_samples + 1)."""
+        if (q, n_items) not in self._tables:
+            n, m, k = n_items - q + 1, self.draw.n_samples, self.metric.k
+            if n < (2 if self.draw.replacement else m + 1):
+                raise ValueError(
+                    f"n_relevant is {q}; of {n_items} items, "
+                    f"{'one' if self.draw.replacement else m} or more must be irrelevant"
+                )
+            prior = self.estimator.prior
+            if prior is not None and q > 1:
+                raise ValueError(f"n_relevant is {q}; the estimator's prior is for 1 relevant item")
+            if prior is not None and prior.shape != (n,):
+                raise ValueError(
+                    f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
+                )
+            table = np.zeros((q, m + 1))
+            draw = Draw(m, n_items=n, replacement=self.draw.replacement)
+            for j in range(1, q + 1 if k is None else min(q, k) + 1):
+                problem = Problem(self.metric, draw, prior, j, q)
+                solved = np.asarray(self.estimator.solve(problem))
+                if solved.shape != (m + 1,) or not np.isfinite(solved).all():
+                    raise ValueError(
+                        f"{self.estimator}.solve(problem) is {shown(solved)}; it must be one "
+                        f"number for each of the {m + 1} sampled ranks"
+                    )
+                table[j - 1] = solved
+            self._tables[q, n_items] = read_only(table)
+        return self._tables[q, n_items]
+
+    def __call__(self, sampled_ranks: Ranks | TiedRanks | ArrayLike) -> FloatArray:
+        """Look up the estimate for the sampled rank of each instance, or for all its sampled ranks.
+
+        Parameters
+        ----------
+        sampled_ranks : Ranks, TiedRanks or array_like of int
+            Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
+            entry. With q relevant items, they go up to ``n_samples + q``. The estimate for a
+            `TiedRanks` is its mean over all ways to break the ties. If the draw has a number of
+            items for each instance, the last axis has one entry per instance.
+
+        Returns
+        -------
+        ndarray of float64, shape of `sampled_ranks` or (n_instances,)
+            NaN for an instance without relevant items.
+
+        Raises
+        ------
+        ValueError
+            If a sampled rank is out of range, a relevant item has none, the instances are not
+            those of the draw, or as `terms`.
+        """
+        if isinstance(sampled_ranks, Ranks):
+            return self._of_several(sampled_ranks)
+        m = self.draw.n_samples
+        if isinstance(sampled_ranks, TiedRanks):
+            one_instance_each("sampled_ranks", sampled_ranks)
+            if (bad := sampled_ranks.n_items != m + 1).any():
+                refuse(
+                    "sampled_ranks.n_items", sampled_ranks.n_items, bad, f"n_samples + 1, {m + 1}"
+                )
+            self._items_each("sampled_ranks", (len(sampled_ranks),))
+            first = sampled_ranks.best - 1
+            sums = np.pad(
+                np.cumsum(self.values, axis=-1), [(0, 0)] * (self.values.ndim - 1) + [(1, 0)]
+            )
+            last = first + sampled_ranks.n_tied + 1
+            of_all: FloatArray = _look_up(sums, last) - _look_up(sums, first)
+            return of_all / (sampled_ranks.n_tied + 1)
+        ranks = as_integers("sampled_ranks", sampled_ranks, 1, m + 1, f"n_samples + 1, {m + 1}")
+        self._items_each("sampled_ranks", ranks.shape)
+        return _look_up(self.values, ranks - 1)
+
+    def _of_several(self, sampled_ranks: Ranks) -> FloatArray:
+        check_all_ranked("sampled_ranks", sampled_ranks)
+        above = sampled_ranks.values - sampled_ranks.order
+        if (bad := above > self.draw.n_samples).any():
+            refuse("sampled_ranks.values", sampled_ranks.values, bad, "at most n_samples + q")
+        check_sampled("sampled_ranks", sampled_ranks, self.draw.n_samples)
+        weight = relevance_weights(self.metric, sampled_ranks)
+        estimate = np.full(len(sampled_ranks), np.nan)
+        n_items = self._items_each("sampled_ranks", (len(sampled_ranks),))
+        for q, n, x, at in by_count(sampled_ranks, n_items):
+            estimate[x] = (weight[at] * self._terms(q, n)[np.arange(q), above[at]]).sum(axis=1)
+        return estimate
+
+    def _items_each(self, name: str, shape: tuple[int, ...]) -> IntArray:
+        """Return the number of items for which each instance's table was fitted.
+
+        Instances are the last axis of an array of this shape.
+        """
+        n = self._sizes
+        if n.ndim and n.shape != shape[-1:]:
+            raise ValueError(
+                f"{name} has shape {shape}; its last axis must have one entry per instance of the "
+                f"draw, {len(n)}"
+            )
+        return np.broadcast_to(n, shape[-1:])
+
+    def expectation(
+        self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
+    ) -> FloatArray:
+        """Compute the expected estimate at exact ranks.
+
+        Parameters
+        ----------
+        ranks : Ranks, TiedRanks or array_like of int
+            Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
+            For a `TiedRanks`, the expectation is also over the ways to break ties.
+        draw : Draw, optional
+            The draw that is really made, if it is not the one that the table was fitted for. It
+            must have the same number of samples.
+
+        Returns
+        -------
+        ndarray of float64, shape of `ranks` or (n_instances,)
+            Mean of the estimate over all samples, up to rounding.
+
+        Raises
+        ------
+        ValueError
+            As `Draw.expect` and `terms`; if `draw` has another number of samples.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
+        >>> fitted.expectation([100, 1000]).round(3)
+        array([1.   , 0.466])
+        """
+        real = self._real(draw)
+        if isinstance(ranks, Ranks):
+            if self._sizes.ndim == 0:
+                n = self._one_number()
+                return expect_terms(real, ranks, self.metric, lambda q, _: self._terms(q, n))
+            self._items_each("ranks", (len(ranks),))
+            return expect_terms(real, ranks, self.metric, self._terms, by_items=True)
+        return self._expect(ranks, real, lambda table: table)
+
+    def bias(self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None) -> FloatArray:
+        """Compute the expected estimate at exact ranks, minus the exact metric.
+
+        Parameters
+        ----------
+        ranks, draw
+            As in `expectation`.
+
+        Returns
+        -------
+        ndarray of float64, shape of `ranks` or (n_instances,)
+
+        Raises
+        ------
+        ValueError
+            As `expectation`.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
+        >>> fitted.bias([100, 1000]).round(3)
+        array([1.   , 0.466])
+        """
+        exact = self.metric(ranks, self._real(draw).n_items)
+        return self.expectation(ranks, draw) - exact
+
+    def variance(
+        self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
+    ) -> FloatArray:
+        r"""Compute the variance of the estimate at exact ranks, over all samples.
+
+        The sampled ranks of several relevant items depend on each other, and the variance takes
+        this into account: given how many sampled items are above one of them, those between it and
+        the next are again a sample of the items that are left. The time is :math:`O(q m^2)` for an
+        instance with q relevant items.
+
+        Parameters
+        ----------
+        ranks, draw
+            As in `expectation`; for a `TiedRanks`, breaking ties at random adds to the variance.
+
+        Returns
+        -------
+        ndarray of float64, shape of `ranks` or (n_instances,)
+
+        Raises
+        ------
+        ValueError
+            As `expectation`.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Draw, Recall, Uncorrected
+        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
+        >>> fitted.variance([1, 1000]).round(3)
+        array([0.   , 0.249])
+        """
+        real = self._real(draw)
+        if isinstance(ranks, Ranks):
+            return self._joint_variance(ranks, real)
+        both = self._expect(ranks, real, lambda table: np.stack([table, table**2], axis=1))
+        variance: FloatArray = both[..., 1] - both[..., 0] ** 2
+        return np.maximum(variance, 0.0)
+
+    def _joint_variance(self, ranks: Ranks, draw: Draw) -> FloatArray:
+        m, n = draw.n_samples, draw.items_of(ranks)
+        above, weight = ranks.values - ranks.order, relevance_weights(self.metric, ranks)
+        variance = np.full(len(ranks), np.nan)
+        fitted_for = self._items_each("ranks", (len(ranks),))
+        for q, fitted, x, at in by_count(ranks, fitted_for):
+            terms = self._terms(q, fitted)
+            for block in blocks(len(x), (m + 1) ** 2):
+                passed = np.pad(above[at[block]], ((0, 0), (1, 0)))  # column j: above the j-th
+                behind = (n[x[block]] - q)[:, None] - passed
+                # First and second moment of the terms behind the j-th, given H_j = 0, ..., m.
+                mean, square = np.zeros((2, len(passed), m + 1))
+                for j in reversed(range(q)):
+                    term = weight[at[block, j], None] * terms[j]
+                    both = np.stack([term + mean, term**2 + 2 * term * mean + square], axis=-1)
+                    between = passed[:, j + 1] - passed[:, j]
+                    p = chain_probabilities(
+                        between, behind[:, j + 1], m, replacement=draw.replacement
+                    )
+                    mean, square = np.moveaxis(p @ both, -1, 0)
+                variance[x[block]] = np.maximum(square[:, 0] - mean[:, 0] ** 2, 0.0)
+        return variance
+
+    def _real(self, draw: Draw | None) -> Draw:
+        """Return the draw as it is really made."""
+        if draw is None:
+            return self.draw
+        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+        if draw.n_samples != self.draw.n_samples:
+            raise ValueError(
+                f"draw.n_samples is {draw.n_samples}; it was fitted for {self.draw.n_samples}"
+            )
+        fitted, real = (np.asarray(n).shape for n in (self.draw.n_items, draw.n_items))
+        if fitted and real and fitted != real:
+            raise ValueError(f"draw.n_items has shape {real}; it was fitted for shape {fitted}")
+        return draw
+
+    def _expect(
+        self,
+        ranks: TiedRanks | ArrayLike,
+        draw: Draw,
+        columns: Callable[[FloatArray], FloatArray],
+    ) -> FloatArray:
+        """Return expectations of what `columns` makes of each table, one or several."""
+        if self._sizes.ndim == 0:
+            return draw.expect_values(ranks, columns(self.values))
+        given: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
+        shape = (len(ranks),) if isinstance(ranks, TiedRanks) else given.shape
+        fitted = self._items_each("ranks", shape)
+        found = np.empty(shape + columns(np.zeros(draw.n_samples + 1)).shape[1:])
+        for n in np.unique(fitted):
+            x = np.flatnonzero(fitted == n)
+            some = given[x] if isinstance(ranks, TiedRanks) else given[..., x]
+            each = draw.take(x).expect_values(some, columns(self._terms(1, int(n))[0]))
+            found[(slice(None),) * (len(shape) - 1) + (x,)] = each
+        return found
+
+
+def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
+    """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
+    each: FloatArray
+    if tables.ndim == 1:
+        each = tables[place]
+        return each
+    each = tables[np.arange(len(tables)), place]
+    return each
+
+
+class Estimator(ABC):
+    """A way to turn sampled ranks into estimates of a metric.
+
+    To write an estimator of your own, derive a frozen dataclass (``eq=False``) from this class,
+    with its parameters as fields and one method, `solve`. Everything in this package then works
+    with it.
+
+    Examples
+    --------
+    Estimates of a metric between 0 and 1 may lie outside. Clipped, they are nearer, and biased:
+
+    >>> from dataclasses import dataclass
+    >>> from sampled_metrics import BiasVariance, Draw, Recall
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Clipped(Estimator):
+    ...     gamma: float
+    ...
+    ...     def solve(self, problem):
+    ...         return BiasVariance(self.gamma).solve(problem).clip(0, 1)
+    >>> Clipped(gamma=0.1).fit(Recall(k=10), Draw(10, n_items=1000)).values[:3].round(4)
+    array([0.2465, 0.    , 0.    ])
+    """
+
+    prior: FloatArray | None = None
+    needs_n_items: ClassVar[bool] = True  # whether the table depends on the number of items
+
+    def fit(self, metric: Metric, draw: Draw) -> CorrectedMetric:
+        """Tabulate the estimate of a metric for each sampled rank.
+
+        Parameters
+        ----------
+        metric : Metric
+            The metric to estimate, such as ``Recall(k=10)``.
+        draw : Draw
+            The draw, with its `n_items`: one number, or one for each instance.
+
+        Returns
+        -------
+        CorrectedMetric
+            The table of ``n_samples + 1`` estimates, or one for each number of items.
+
+        Raises
+        ------
+        ValueError
+            If `metric` is not a `Metric`, `draw` is not a `Draw` or does not know `n_items`, or
+            the estimator's prior has another number of ranks; or if an estimator averages over
+            ranks and no exact rank leads to some sampled rank.
+
+        Notes
+        -----
+        For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
+        uniform over its ranks among the irrelevant items.
+
+        Averages over ranks are sums over a grid of a few hundred of them. They are exact up to
+        rounding for a metric that is smooth in the rank up to its cutoff `k`.
+        """
+        as_kind("metric", metric, Metric, "Recall(k=10)")
+        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+        if draw.n_items is None:
+            raise ValueError(
+                "draw.n_items is None; a fit needs the number of items: "
+                f"Draw({draw.n_samples}, n_items=...)"
+            )
+        if (shape := np.shape(np.asarray(draw.n_items)))[1:]:
+            raise ValueError(
+                f"draw.n_items has shape {shape}; a fit needs one number, or one per instance"
+            )
+        return CorrectedMetric(metric, draw, self)
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> FloatArray:
+        """Compute the estimate for each sampled rank.
+
+        Parameters
+        ----------
+        problem : Problem
+            A metric under a draw from one number of items.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples + 1,)
+        """
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other one is of the same kind and has the same parameters."""
+        if type(self) is not type(other):
+            return False
+        mine, theirs = vars(self), vars(other)
+        return mine.keys() == theirs.keys() and all(
+            np.array_equal(mine[name], theirs[name]) for name in mine
+        )
+
+    def __hash__(self) -> int:
+        """Hash the kind: parameters may be arrays."""
+        return hash(type(self))
+
+
+def as_prior(prior: ArrayLike | None) -> FloatArray | None:
+    """Return a prior that cannot be changed."""
+    return None if prior is None else read_only(as_probabilities("prior", prior))

@@ -1,0 +1,413 @@
+"""From sampled ranks to the distribution of the exact ranks.
+
+The shares of users at each sampled rank are a blurred picture of the shares at each exact rank.
+Once the latter are estimated, every metric follows: it is the mean of ``metric(ranks)`` under the
+estimate. An estimate can also be the `prior` of the estimators that have one.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._arguments import (
+    RNG,
+    FloatArray,
+    IntArray,
+    as_choice,
+    as_flag,
+    as_generator,
+    as_integers,
+    as_kind,
+    as_number,
+    refuse,
+    same_index,
+    shown,
+)
+from sampled_metrics.ranks import Ranks, TiedRanks, as_rows, known_items, one_instance_each
+from sampled_metrics.sampling import Draw, probabilities
+
+__all__ = ["AdaptiveSample", "estimate_rank_distribution", "sample_adaptively"]
+
+MAX_ITERATIONS = 100_000
+
+
+def estimate_rank_distribution(
+    sampled_ranks: ArrayLike,
+    draw: Draw,
+    *,
+    n_samples: ArrayLike | None = None,
+    method: Literal["likelihood", "entropy"] = "likelihood",
+    tolerance: float = 0.01,
+    gamma: float = 0.01,
+) -> FloatArray:
+    r"""Estimate the share of users at each exact rank from their sampled ranks.
+
+    With :math:`\pi_r` the shares at the exact ranks, :math:`P(i \mid r)` the distribution of the
+    sampled rank and :math:`f_i` the shares of the users at the sampled ranks, "likelihood"
+    looks for the largest mean log-likelihood
+
+    .. math:: \ell(\pi) = \sum_i f_i \log \sum_r \pi_r P(i \mid r)
+
+    by expectation maximization from a uniform start. "entropy" minimizes
+
+    .. math:: (m + 1) \sum_i f_i \left(\sum_r \pi_r P(i \mid r) - f_i\right)^2
+              - \gamma H(\pi), \qquad H(\pi) = -\sum_r \pi_r \log \pi_r.
+
+    Both are due to Jin et al. (AAAI 2021, arXiv:2103.01474).
+
+    Parameters
+    ----------
+    sampled_ranks : array_like of int
+        Sampled rank of each user, in 1, ..., ``n_samples + 1``, one relevant item per user.
+    draw : Draw
+        The draw, with its `n_items`: one number, or, for "likelihood", also one per user.
+    n_samples : int or array_like of int, optional
+        Number of items that were drawn for each user. Give it if some samples ended before
+        ``draw.n_samples``, as with `sample_adaptively`. Only "likelihood" takes different numbers.
+    method : {"likelihood", "entropy"}
+        What to optimize.
+    tolerance : float
+        For "likelihood": stop when no distribution that is constant in the groups of the Notes
+        can have a mean log-likelihood that is higher by more than this. A smaller value makes the
+        estimate rougher.
+    gamma : float
+        For "entropy": the weight of the entropy, positive. A smaller value makes the estimate
+        rougher.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items,)
+        Estimated share of users at the ranks 1, ..., n; n is the largest number of items.
+
+    Raises
+    ------
+    ValueError
+        If there are no users; if a sampled rank is outside 1..n_samples + 1, or a number of
+        samples is above ``draw.n_samples``; if the method is "entropy" and `n_items` or
+        `n_samples` differs between users; if `tolerance` is too small, or `gamma` too small or
+        too large, for the solver to find a solution.
+
+    Notes
+    -----
+    Ranks that a sample can hardly tell apart share one probability: they form groups, each at most
+    a tenth as long as the standard error with which a user's samples place its rank.
+
+    If users have different numbers of items, :math:`\sum_i f_i` is a mean over the users, each
+    with the distribution :math:`P(i \mid r)` for its own number of items, which is 0 for the
+    ranks above that number. Memory holds one number for each group and each different triple of
+    sampled rank, number of samples and number of items.
+
+    The stopping rule of "likelihood" needs no second run. With the factor
+    :math:`c_r = \sum_i f_i P(i \mid r) / \sum_s \pi_s P(i \mid s)` by which the next step
+    multiplies :math:`\pi_r`, the mean log-likelihood of any other distribution over the groups is
+    higher by at most :math:`\log \max_r c_r` (Lindsay 1983).
+
+    Examples
+    --------
+    >>> from sampled_metrics import Draw, Recall
+    >>> ranks, draw = np.repeat(np.arange(1, 1001), 5), Draw(99, n_items=1000)
+    >>> shares = estimate_rank_distribution(draw.rvs(ranks, rng=0), draw)
+    >>> f"Recall@50 is {Recall(k=50).mean(ranks)}, estimated {shares[:50].sum():.3f}"
+    'Recall@50 is 0.05, estimated 0.045'
+    """
+    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+    as_choice("method", method, ("likelihood", "entropy"))
+    stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
+    sampled, m, n = _each_user(sampled_ranks, draw, n_samples)
+    ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
+    if method == "likelihood":
+        shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
+    else:
+        one_n, one_m = _one("draw.n_items", n), _one("n_samples", m)
+        p = probabilities(ranks, one_n, one_m, replacement=draw.replacement)
+        f = np.bincount(sampled - 1, minlength=one_m + 1) / sampled.size
+        shares = _by_entropy(p, f, sizes, weight)
+    return np.repeat(shares / sizes, sizes)
+
+
+def _each_user(
+    sampled_ranks: ArrayLike, draw: Draw, n_samples: ArrayLike | None
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sampled rank, number of samples and number of items of each user, flat."""
+    if isinstance(sampled_ranks, Ranks | TiedRanks):
+        raise ValueError(
+            f"sampled_ranks is a {type(sampled_ranks).__name__}; sampled_ranks must be a plain "
+            "array of one rank per user"
+        )
+    same_index(sampled_ranks=sampled_ranks, n_samples=n_samples)
+    sampled = as_integers("sampled_ranks", sampled_ranks)
+    if not sampled.size:
+        raise ValueError("sampled_ranks is empty; there is nothing to learn from")
+    if draw.n_items is None:
+        raise ValueError(
+            "draw.n_items is None; an estimate needs the number of items: "
+            f"Draw({draw.n_samples}, n_items=...)"
+        )
+    most = draw.n_samples
+    given = most if n_samples is None else n_samples
+    m = as_integers("n_samples", given, 1, most, f"draw.n_samples, {most}")
+    m = _broadcast("n_samples", m, sampled)
+    n = _broadcast("draw.n_items", np.asarray(draw.n_items), sampled)
+    as_integers("sampled_ranks", sampled, 1, m + 1, "n_samples + 1")
+    if (bad := (n == 2) & (sampled > 1) & (sampled <= m)).any():
+        refuse("sampled_ranks", sampled, bad, "1 or n_samples + 1 where n_items is 2")
+    return sampled.ravel(), m.ravel(), n.ravel()
+
+
+def _broadcast(name: str, numbers: IntArray, sampled: IntArray) -> IntArray:
+    if numbers.shape not in ((), sampled.shape):
+        raise ValueError(
+            f"{name} has shape {numbers.shape}, sampled_ranks has shape {sampled.shape}; "
+            f"{name} must be one number or one per user"
+        )
+    return np.broadcast_to(numbers, sampled.shape)
+
+
+def _one(name: str, numbers: IntArray) -> int:
+    """Return the number that all users share."""
+    if (other := numbers != numbers[0]).any():
+        x = int(np.argmax(other))
+        raise ValueError(
+            f"{name} is {numbers[0]} for one user and {numbers[x]} for another; "
+            'for method "entropy" it must be the same for all; use method="likelihood"'
+        )
+    return int(numbers[0])
+
+
+def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, IntArray]:
+    """Cut the ranks into groups; return the middle rank and the size of each.
+
+    A group is at most a tenth of the standard error wide with which m samples place its ranks,
+    so that inside it the probabilities of all sampled ranks are almost linear in the rank.
+    The standard error is that of the users with the fewest items among those who have such a
+    rank, whose ranks m samples place best. No group goes beyond their last rank.
+    Groups have odd sizes, except for the last up to there, so that the middle is a rank.
+    """
+    ends = [0]
+    for n in n_items.tolist():  # ascending
+        others = n - 1
+        left = 1 if replacement else (others - m) / max(others - 1, 1)
+        while ends[-1] < n:
+            above = ends[-1] / others
+            error = others * sqrt(left * above * (1 - above) / m)
+            ends.append(min(ends[-1] + 1 + 2 * int((error / 10 - 1) / 2), n))
+    first, last = np.array(ends[:-1]) + 1, np.array(ends[1:])
+    return (first + last) // 2, last - first + 1
+
+
+def _by_likelihood(
+    sampled: IntArray,
+    m: IntArray,
+    n: IntArray,
+    ranks: IntArray,
+    sizes: IntArray,
+    tolerance: float,
+    *,
+    replacement: bool,
+) -> FloatArray:
+    """Return the share of each group of ranks by expectation maximization."""
+    first, users = _distinct(n, m, sampled)
+    p = _likelihoods(
+        ranks[:, None], n[first], m[first], sampled[first] - 1, replacement=replacement
+    )
+    f = users / users.sum()
+    shares: FloatArray = sizes / sizes.sum()
+    for _ in range(MAX_ITERATIONS):
+        factor = p @ (f / (shares @ p))
+        if factor.max() <= 1 + tolerance:
+            return shares
+        shares = shares * factor
+    raise ValueError(
+        f"tolerance is {tolerance}; tolerance must be larger: {MAX_ITERATIONS} steps end above it"
+    )
+
+
+def _distinct(*columns: IntArray) -> tuple[IntArray, IntArray]:
+    """Return where each different row is first, and how often it is there."""
+    row = np.zeros_like(columns[0])
+    for column in columns:
+        values, which = np.unique(column, return_inverse=True)
+        row = np.unique(row * len(values) + which, return_inverse=True)[1]
+    first, counts = np.unique(row, return_index=True, return_counts=True)[1:]
+    return first, counts
+
+
+def _likelihoods(
+    ranks: IntArray, n: IntArray, drawn: IntArray, hits: IntArray, *, replacement: bool
+) -> FloatArray:
+    """Return the likelihood of each rank given hits above it, up to a factor for each column.
+
+    What does not depend on the rank cancels in every step: how many orders of the draws, or rules
+    to go on drawing, lead to these hits.
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    above, below = np.minimum(ranks, n) - 1, np.maximum(n - ranks, 0)
+    if replacement:
+        log_p = xlogy(hits, above / (n - 1)) + xlog1py(drawn - hits, -above / (n - 1))
+    else:
+        log_p = gammaln(above + 1) - gammaln(above - hits + 1)
+        log_p += gammaln(below + 1) - gammaln(below - (drawn - hits) + 1)
+    log_p[ranks > n] = -np.inf
+    p: FloatArray = np.exp(log_p - log_p.max(axis=0))
+    return p
+
+
+def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> FloatArray:
+    r"""Return the share of each group of ranks by maximal entropy.
+
+    The minimum has shares :math:`q_r \propto s_r \exp(-\sum_i P(i | r) u_i / \gamma)` with sizes
+    s and one multiplier u for each sampled rank that was seen, the minimum of the dual problem.
+    With :math:`u = \sqrt{w} v`, where w is the weight of the square, that problem is strongly
+    convex, and its squared gradient is how far the objective is above its minimum.
+    """
+    from scipy.optimize import minimize
+
+    p, f, root = p[:, f > 0], f[f > 0], np.sqrt(f[f > 0] * len(f))
+
+    def shares(v: FloatArray) -> tuple[FloatArray, float]:
+        log_q = np.log(sizes) - p @ (root * v) / gamma
+        top = log_q.max()
+        q = np.exp(log_q - top)
+        return q / q.sum(), float(top + np.log(q.sum()))
+
+    def dual(v: FloatArray) -> tuple[float, FloatArray]:
+        q, log_sum = shares(v)
+        value = float(v @ v / 4 + (root * f) @ v + gamma * log_sum)
+        return value, v / 2 + root * (f - q @ p)
+
+    def hessian_times(v: FloatArray, step: FloatArray) -> FloatArray:
+        q, _ = shares(v)
+        slope = p @ (root * step)
+        product: FloatArray = step / 2 + root * ((q * (slope - q @ slope)) @ p) / gamma
+        return product
+
+    solved = minimize(
+        dual,
+        np.zeros(len(f)),
+        jac=True,
+        hessp=hessian_times,
+        method="trust-krylov",
+        options={"gtol": 1e-7},
+    )
+    if not solved.jac @ solved.jac < 1e-9:
+        raise ValueError(
+            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver finds no solution"
+        )
+    return shares(solved.x)[0]
+
+
+class AdaptiveSample(NamedTuple):
+    """What `sample_adaptively` returns.
+
+    Attributes
+    ----------
+    sampled_ranks : ndarray of int64
+        Rank of each relevant item among its sample, in 1, ..., ``n_samples + 1``.
+    n_samples : ndarray of int64, shape of `sampled_ranks`
+        Number of items drawn for each; their sum is the cost.
+    """
+
+    sampled_ranks: IntArray
+    n_samples: IntArray
+
+
+def sample_adaptively(
+    ranks: Ranks | TiedRanks | ArrayLike,
+    n_items: ArrayLike | None = None,
+    sizes: ArrayLike = (100, 200, 400, 800, 1600, 3200),
+    *,
+    replacement: bool = True,
+    rng: RNG = None,
+) -> AdaptiveSample:
+    """Draw more items for those users whose relevant item is still first in its sample.
+
+    Every user's sample grows to ``sizes[0]`` items, then to ``sizes[1]`` and so on. It stops
+    growing once it has an item above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
+
+    Parameters
+    ----------
+    ranks : Ranks, TiedRanks or array_like of int
+        Exact ranks, from 1 to `n_items`, one relevant item per entry. Ties are broken at random.
+    n_items : int or array_like of int, optional
+        Number of ranked items, at least 2, one for all or one per rank. Leave it out if the ranks
+        know it.
+    sizes : array_like of int
+        Sizes of the sample after each step, ascending.
+    replacement : bool
+        Whether one item may be drawn twice.
+    rng : None, int, SeedSequence or Generator
+        Source of randomness, as in SciPy; None draws differently each time.
+
+    Returns
+    -------
+    AdaptiveSample
+        `sampled_ranks` and `n_samples`, each with the shape of `ranks`.
+
+    Raises
+    ------
+    ValueError
+        If a rank or a number is out of range, as `Draw` says; if `sizes` is not a flat, ascending
+        list; if an instance does not have one relevant item, or `n_items` is not known.
+
+    Examples
+    --------
+    >>> sample = sample_adaptively([1, 20, 2000], n_items=5000, rng=0)
+    >>> sample.sampled_ranks
+    array([ 1,  2, 46])
+    >>> sample.n_samples
+    array([3200,  400,  100])
+
+    The distribution of the ranks can be estimated from such samples, too:
+
+    >>> from sampled_metrics import Draw
+    >>> shares = estimate_rank_distribution(
+    ...     sample.sampled_ranks, Draw(3200, n_items=5000), n_samples=sample.n_samples)
+    """
+    s = as_integers("sizes", sizes)
+    if s.ndim != 1 or not s.size:
+        raise ValueError(f"sizes is {shown(sizes)}; sizes must be a flat list of numbers")
+    if (steps := np.diff(s, prepend=0)).min() < 1:
+        refuse("sizes", s, steps < 1, "ascending")
+    again, generator = as_flag("replacement", replacement), as_generator(rng)
+    if isinstance(ranks, TiedRanks):
+        one_instance_each("ranks", ranks)
+        n_items = known_items("ranks", ranks, n_items)
+        ranks = ranks.break_ties("random", rng=generator)
+    rows, shape = as_rows(ranks, n_items)
+    n = _items_to_draw(rows, 1 if again else int(s[-1]))
+    r = rows.values
+    sampled, n_samples = np.ones_like(r), np.zeros_like(r)
+    for step in steps.tolist():
+        go = sampled == 1
+        # Without replacement all items drawn so far are below the relevant one, and are gone.
+        left = n[go] - (0 if again else n_samples[go])
+        sampled[go] = Draw(step, n_items=left, replacement=again).rvs(r[go], rng=generator)
+        n_samples[go] += step
+    return AdaptiveSample(sampled.reshape(shape), n_samples.reshape(shape))
+
+
+def _items_to_draw(rows: Ranks, most: int) -> IntArray:
+    """Return the number of items of each instance; refuse fewer irrelevant ones than `most`."""
+    if not rows.is_one_each:
+        x = int(np.argmax((rows.n_relevant != 1) | (rows.n_ranked != 1)))
+        raise ValueError(
+            f"ranks[{x}] has {rows.n_relevant[x]} relevant items and {rows.n_ranked[x]} ranks; "
+            "each instance must have one relevant item, and its rank"
+        )
+    n = rows.n_items
+    if n is None:
+        raise ValueError("n_items is None, and the ranks do not know it; give n_items")
+    if (few := n < 2).any():
+        refuse("n_items", n, few, "at least 2")
+    if (few := n - 1 < most).any():
+        x = int(np.argmax(few))
+        raise ValueError(
+            f"sizes ends with {most}; without replacement it must end with at most the number of "
+            f"irrelevant items, {n[x] - 1} for instance {x}"
+        )
+    return n

@@ -1,0 +1,508 @@
+"""Is A better than B? What one evaluation can say about it, and how large it has to be.
+
+An evaluation is random in three ways: other users could have come, tied items could have been
+ranked differently, and other items could have been drawn. The mean of what it reports, and the
+variance from these three sources, follow from exact ranks without a simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from math import ceil, inf, isfinite, nan, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sampled_metrics._arguments import (
+    FloatArray,
+    as_choice,
+    as_confidence,
+    as_flag,
+    as_integer,
+    as_kind,
+    as_list,
+    as_named,
+    as_number,
+    as_real,
+    entries,
+    same_index,
+)
+from sampled_metrics.bounds import Bounds
+from sampled_metrics.corrections import Estimator, Uncorrected
+from sampled_metrics.evaluation._fits import Fit, Tables, cells_of
+from sampled_metrics.evaluation._moments import Moments, clean_mean, exact_moments, sampled_moments
+from sampled_metrics.evaluation._users import (
+    Given,
+    as_ranks_of_users,
+    check_same_names,
+    check_same_users,
+)
+from sampled_metrics.metrics import Metric
+from sampled_metrics.sampling import Draw
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Comparison", "Power", "compare", "power_analysis"]
+
+
+class Power(NamedTuple):
+    """The probabilities that the whole interval of a difference is on one side of 0.
+
+    Attributes
+    ----------
+    right : float
+        The power of the test: that its sign is that of the exact difference.
+    wrong : float
+        That it has the other sign, an error of the third kind.
+    """
+
+    right: float
+    wrong: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference of two recommenders in one evaluation: its mean and its variance.
+
+    `compare` returns one. All probabilities are those of a normal distribution with this mean and
+    variance. That is a good approximation if a few dozen users or more have different values for
+    the two recommenders. For recall near the top, where nearly all users have 0 twice, a few
+    hundred users may be too few.
+
+    Parameters
+    ----------
+    n_users : int
+        Number of users that are evaluated.
+    exact_difference : float
+        Mean exact metric of the first recommender minus that of the second.
+    difference : float
+        The difference that the evaluation reports, on average.
+    variance_users, variance_ties, variance_sampling : float
+        The three parts of the variance of the reported difference. They come from the users, who
+        are a sample of all users; from ties, which are broken at random; and from sampling items.
+
+    Raises
+    ------
+    ValueError
+        If `n_users` is below 1, a difference is not finite, or a variance is below 0.
+
+    Examples
+    --------
+    An evaluation that reports 0.010 +- 0.006, of which 0.005 would be left without samples.
+
+    >>> found = Comparison(1000, 0.012, 0.010, 25e-6, 0.0, 11e-6)
+    >>> f"{found.standard_error:.3f}", f"{found.right_order():.2f}", found.users_needed(0.99)
+    ('0.006', '0.95', 1949)
+    >>> f"{found.at(n_users=4000).right_order():.4f}", f"{found.at(repeats=9).right_order():.4f}"
+    ('0.9996', '0.9746')
+    """
+
+    n_users: int
+    exact_difference: float
+    difference: float
+    variance_users: float
+    variance_ties: float
+    variance_sampling: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_users", as_integer("n_users", self.n_users))
+        for name in ("exact_difference", "difference"):
+            value = as_real(name, getattr(self, name))
+            if not isfinite(value):
+                raise ValueError(f"{name} is {value}; {name} must be finite")
+            object.__setattr__(self, name, value)
+        for name in ("variance_users", "variance_ties", "variance_sampling"):
+            object.__setattr__(self, name, as_number(name, getattr(self, name), zero=True))
+
+    @property
+    def standard_error(self) -> float:
+        """Standard deviation of the reported difference, from all three parts together."""
+        return sqrt(self.variance_users + self.variance_ties + self.variance_sampling)
+
+    @property
+    def order_kept(self) -> bool:
+        """Whether the evaluation, on average, orders the two as the exact metric does."""
+        return bool(np.sign(self.difference) == np.sign(self.exact_difference))
+
+    def interval(self, confidence: float = 0.95) -> Bounds:
+        """Compute the interval in which the reported difference lies with this probability.
+
+        An interval of this length around a reported difference covers `difference` with this
+        probability. It need not cover `exact_difference`.
+
+        Parameters
+        ----------
+        confidence : float
+            A probability, above 0 and below 1.
+
+        Returns
+        -------
+        Bounds
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is not between 0 and 1.
+        """
+        half = _two_sided(confidence) * self.standard_error
+        return Bounds(self.difference - half, self.difference + half)
+
+    def right_order(self, *, same_users: bool = False) -> float:
+        r"""Compute the probability that one evaluation orders the two as the exact metric does.
+
+        .. math:: \Phi(\pm\Delta / \sigma)
+
+        with the expected difference :math:`\Delta`, positive if it has the sign of the exact one,
+        and the standard error :math:`\sigma`.
+
+        Parameters
+        ----------
+        same_users : bool
+            Whether the evaluation has exactly these users, so that only ties and samples change.
+            By default it has new users from the same population.
+
+        Returns
+        -------
+        float
+            NaN if neither is better by the exact metric, or if the evaluation always reports 0.
+
+        Raises
+        ------
+        ValueError
+            If `same_users` is not True or False.
+        """
+        left = self.variance_ties + self.variance_sampling
+        error = sqrt(left) if as_flag("same_users", same_users) else self.standard_error
+        return _normal_cdf(self._lead(error))
+
+    def power(self, confidence: float = 0.95) -> Power:
+        """Compute the probability that a reported interval excludes 0, on either side.
+
+        Parameters
+        ----------
+        confidence : float
+            Confidence of the interval, above 0 and below 1.
+
+        Returns
+        -------
+        Power
+            NaN as in `right_order`.
+
+        Raises
+        ------
+        ValueError
+            If `confidence` is not between 0 and 1.
+        """
+        z, lead = _two_sided(confidence), self._lead(self.standard_error)
+        return Power(_normal_cdf(lead - z), _normal_cdf(-lead - z))
+
+    def users_needed(self, probability: float = 0.95) -> float:
+        """Compute how many users an evaluation needs for the right order with this probability.
+
+        Parameters
+        ----------
+        probability : float
+            A probability, at least 0.5 and below 1.
+
+        Returns
+        -------
+        float
+            The least number, infinite if the reported difference is 0 or has the wrong sign on
+            average.
+
+        Raises
+        ------
+        ValueError
+            If `probability` is not in this range.
+        """
+        p = as_confidence("probability", probability, low=0.5)
+        lead = self._lead(self.standard_error)
+        if not lead > 0:
+            return inf
+        ratio = _normal_quantile(p) / lead
+        needed = self.n_users * ratio * ratio  # a power of a float would not overflow to infinity
+        return inf if needed == inf else max(1, ceil(needed))
+
+    def at(self, *, n_users: int | None = None, repeats: int = 1) -> Comparison:
+        """Return the comparison for another number of users, or a mean of repeated evaluations.
+
+        Parameters
+        ----------
+        n_users : int, optional
+            Number of users, at least 1.
+        repeats : int
+            How many times these users are evaluated, each time with new ways to break ties and
+            new samples.
+
+        Returns
+        -------
+        Comparison
+
+        Raises
+        ------
+        ValueError
+            If either is no whole number of at least 1.
+        """
+        users = self.n_users if n_users is None else as_integer("n_users", n_users)
+        factor, times = self.n_users / users, as_integer("repeats", repeats)
+        return replace(
+            self,
+            n_users=users,
+            variance_users=self.variance_users * factor,
+            variance_ties=self.variance_ties * factor / times,
+            variance_sampling=self.variance_sampling * factor / times,
+        )
+
+    def _lead(self, error: float) -> float:
+        """Return the expected difference in standard errors, positive in the right direction."""
+        lead = self.difference * float(np.sign(self.exact_difference))
+        if self.exact_difference == 0 or lead == error == 0:
+            return nan
+        return lead / error if error else inf * lead
+
+
+def compare(
+    a: Given,
+    b: Given,
+    metric: Metric,
+    draw: Draw | None = None,
+    *,
+    estimator: Estimator | None = None,
+    fit: Fit = "each",
+    n_items: ArrayLike | None = None,
+) -> Comparison:
+    r"""Compare two recommenders on the exact ranks that they gave to the same users' items.
+
+    User x contributes :math:`d_x = \hat M(S^a_x) - \hat M(S^b_x)`, and by the law of
+    total variance the mean over N users has the variance
+
+    .. math:: \tfrac1N \big( \operatorname{Var}_x E[d_x]
+              + E_x \operatorname{Var}_{\text{ties}} E[d_x \mid r_x]
+              + E_x E_{\text{ties}} \operatorname{Var}[d_x \mid r_x] \big).
+
+    Ties are broken, and items drawn, for each recommender and user independently.
+
+    Parameters
+    ----------
+    a, b : TiedRanks, Ranks or array_like of int
+        Exact ranks of the two recommenders: the same users in the same order, at least two.
+        Two pandas Series must have the same index.
+    metric : Metric
+        The metric, such as ``NDCG(k=10)``.
+    draw : Draw, optional
+        What the evaluation draws, such as ``Draw(n_samples=100)``; with `n_items` if the ranks do
+        not know it. Without a draw, the evaluation ranks all items and averages over ties.
+    estimator : Estimator, optional
+        How the evaluation estimates the metric from a sampled rank, by default ``Uncorrected()``.
+    fit : {"each", "paper"}
+        What the estimator is fitted for, as in `expected_evaluation`.
+    n_items : int or array_like of int, optional
+        Number of ranked items, if neither the ranks nor a draw know it.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If the two have different users, or fewer than two; if a user has no relevant item; if
+        `n_items` is missing, does not agree or is given beside a draw; or as `Draw.expect`.
+
+    See Also
+    --------
+    scipy.stats.ttest_rel : compares the values of each user that one evaluation measured.
+
+    Examples
+    --------
+    Exactly, C is better than A. With 99 samples A seems better, most of the time.
+
+    >>> from sampled_metrics import AveragePrecision, Draw
+    >>> a, c = [100, 100, 100, 100, 100], [212, 2, 743, 5342, 1548]
+    >>> found = compare(c, a, AveragePrecision(), Draw(99, n_items=10_000))
+    >>> round(found.exact_difference, 3), round(found.difference, 3)
+    (0.091, -0.31)
+    >>> found.order_kept, round(found.right_order(), 3)
+    (False, 0.087)
+    """
+    as_kind("metric", metric, Metric, "Recall(k=10)")
+    made = Uncorrected() if estimator is None else estimator
+    as_kind("estimator", made, Estimator, "BiasVariance(gamma=0.1)")
+    if draw is None and estimator is not None:
+        raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
+    if draw is not None:
+        as_kind("draw", draw, Draw, "Draw(n_samples=100)")
+        if n_items is not None:
+            raise ValueError(
+                f"n_items is given beside a draw; give it as Draw({draw.n_samples}, n_items=...)"
+            )
+    same_index(a=a, b=b, n_items=n_items)
+    check_same_names({"a": a, "b": b})
+    sizes = n_items if draw is None else draw.n_items
+    ranks = {name: as_ranks_of_users(name, given, sizes) for name, given in (("a", a), ("b", b))}
+    check_same_users(ranks)
+    ((*_, found),) = comparisons_of(ranks, [metric], [draw], {"": made}, fit, n_items)
+    return found
+
+
+def comparisons_of(
+    recommenders: dict[str, Any],
+    metrics: list[Metric],
+    draws: list[Draw | None],
+    estimators: Mapping[str, Estimator],
+    fit: Fit,
+    n_items: ArrayLike | None,
+) -> Iterator[tuple[str, str, str, str, int | None, Comparison]]:
+    """Yield the names of pair, metric and estimator, the number of samples, the comparison."""
+    cells = cells_of(metrics, estimators)
+    as_choice("fit", fit, ("each", "paper"))
+    for draw in draws:
+        n = n_items if draw is None else draw.n_items
+        exact = {name: exact_moments(ranks, metrics, n) for name, ranks in recommenders.items()}
+        columns = [(i, "exact") for i in range(len(metrics))]
+        moments = exact
+        if draw is not None:
+            columns = [(metrics.index(cell.metric), cell.label) for cell in cells]
+            tables = Tables(cells, draw, fit)
+            moments = {name: sampled_moments(ranks, tables) for name, ranks in recommenders.items()}
+        for first, second in combinations(recommenders, 2):
+            truths = clean_mean(exact[first].mean - exact[second].mean)
+            pair = moments[first], moments[second]
+            truth = truths[[column for column, _ in columns]]
+            for (column, label), found in zip(columns, each_column(*pair, truth), strict=True):
+                m = None if draw is None else draw.n_samples
+                yield first, second, str(metrics[column]), label, m, found
+
+
+def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Comparison]:
+    """Compare two recommenders by each estimate, whose exact differences are given."""
+    each = one.mean - other.mean + (one.offset - other.offset)  # the last is 0 if they share it
+    means = truth, clean_mean(each)
+    parts = (
+        each.var(axis=0, ddof=1),
+        *(
+            (first + second).mean(axis=0)
+            for first, second in zip(one[1:3], other[1:3], strict=True)
+        ),
+    )
+    columns = np.array([*means, *(part / len(each) for part in parts)]).T
+    return [Comparison(len(each), *column) for column in columns.tolist()]
+
+
+def _two_sided(confidence: float) -> float:
+    return _normal_quantile((1 + as_confidence("confidence", confidence)) / 2)
+
+
+def _normal_cdf(z: float) -> float:
+    from scipy.special import ndtr
+
+    return float(ndtr(z))
+
+
+def _normal_quantile(p: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(p))
+
+
+def power_analysis(
+    recommenders: Mapping[str, Given],
+    metrics: Iterable[Metric],
+    draws: Iterable[Draw | None],
+    estimators: Mapping[str, Estimator],
+    *,
+    n_users: Iterable[int] | None = None,
+    fit: Fit = "each",
+) -> pd.DataFrame:
+    """Compare all pairs of recommenders, for several draws and numbers of users.
+
+    Parameters
+    ----------
+    recommenders : mapping of str to TiedRanks, Ranks or array_like of int
+        Exact ranks of each recommender, by its name: the same users in the same order.
+    metrics : list of Metric
+        The metrics to compare by.
+    draws : list of Draw or None
+        What is drawn for each user, such as ``[Draw(100), Draw(1000), None]``; None ranks all
+        items.
+    estimators : mapping of str to Estimator
+        The estimators, by name.
+    n_users : list of int, optional
+        Numbers of new users from the same population; by default as many as there are ranks.
+    fit : {"each", "paper"}
+        What the estimators are fitted for, as in `expected_evaluation`.
+
+    Returns
+    -------
+    DataFrame
+        Columns first, second, metric, estimator ("exact" where nothing is drawn), n_samples,
+        then the fields of `Comparison`, and what its methods return: standard_error, right_order,
+        right_order_same_users, power, power_wrong, users_needed.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two recommenders, or one of the others is empty; or as `compare`.
+
+    Examples
+    --------
+    >>> from sampled_metrics import AveragePrecision, Draw, TiedRanks, Uncorrected
+    >>> toy = {"A": TiedRanks([100, 100], 0, 1000), "C": TiedRanks([212, 2], 0, 1000)}
+    >>> draws, estimators = [Draw(9), Draw(99), None], {"uncorrected": Uncorrected()}
+    >>> table = power_analysis(toy, [AveragePrecision()], draws, estimators)
+    >>> table[["estimator", "n_samples", "exact_difference", "difference"]].round(3)
+         estimator  n_samples  exact_difference  difference
+    0  uncorrected          9            -0.242      -0.059
+    1  uncorrected         99            -0.242      -0.399
+    2        exact       <NA>            -0.242      -0.242
+    """
+    import pandas as pd
+
+    named = as_named("recommenders", recommenders, '{"A": ranks_of_a, "B": ranks_of_b}')
+    if len(named) < 2:
+        raise ValueError(f"recommenders has the one name {[*named]}; it must have two or more")
+    called = {f"recommenders[{name!r}]": given for name, given in named.items()}
+    same_index(**called)
+    check_same_names(called)
+    listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
+    made, sizes = _as_draws(draws), _as_sizes(n_users)
+    n_items = [None if draw is None else draw.n_items for draw in made]
+    ranks = {
+        name: as_ranks_of_users(f"recommenders[{name!r}]", given, *n_items)
+        for name, given in named.items()
+    }
+    check_same_users({f"recommenders[{name!r}]": given for name, given in ranks.items()})
+    rows: list[dict[str, Any]] = []
+    names = "first", "second", "metric", "estimator", "n_samples"
+    for *cell, found in comparisons_of(ranks, listed, made, estimators, fit, None):
+        for size in sizes:
+            one = found.at(n_users=size)
+            rows.append(dict(zip(names, cell, strict=True)) | asdict(one))
+            rows[-1]["standard_error"] = one.standard_error
+            rows[-1]["right_order"] = one.right_order()
+            rows[-1]["right_order_same_users"] = one.right_order(same_users=True)
+            rows[-1]["power"], rows[-1]["power_wrong"] = one.power()
+            rows[-1]["users_needed"] = one.users_needed()
+    return pd.DataFrame(rows).astype({"n_samples": "Int64"})
+
+
+def _as_draws(draws: object) -> list[Draw | None]:
+    example = "[Draw(100), None]"
+    if not (made := entries("draws", draws, example, Draw)):
+        raise ValueError(f"draws is empty; draws must be a list, such as {example}")
+    for i, draw in enumerate(made):
+        if draw is not None:
+            as_kind(f"draws[{i}]", draw, Draw, "Draw(n_samples=100)")
+    return made
+
+
+def _as_sizes(n_users: object) -> list[int] | list[None]:
+    if n_users is None:
+        return [None]
+    if not (made := entries("n_users", n_users, "[1000]")):
+        raise ValueError("n_users is []; n_users must be a list of numbers, such as [1000]")
+    return [as_integer(f"n_users[{i}]", size) for i, size in enumerate(made)]

@@ -1,0 +1,355 @@
+"""Columns of tables, of any library and of files: the one place that knows what a table is."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib.util import find_spec
+from numbers import Number
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._arguments import IntArray, as_path, is_real, is_table, rounded, shown
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import pandas as pd
+    from narwhals.typing import IntoFrame
+
+    TableLike = IntoFrame | str | os.PathLike[str]
+
+FILES = (".parquet", ".csv")
+TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0", "TRUE": "1", "FALSE": "0"}
+PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A column of ids, as numbers from 0 and the distinct ids that these stand for."""
+
+    codes: IntArray
+    names: NDArray[Any]  # of int64, or of objects of one type
+
+    @property
+    def kind(self) -> str:
+        """What the ids are, for an error; "" if there are none."""
+        if not len(self.names):
+            return ""
+        if self.names.dtype.kind != "O":
+            return "integers"
+        kind = type(self.names[0]).__name__
+        return "strings" if kind == "str" else f"values of type {kind}"
+
+    def name(self, i: int) -> Any:
+        """Return the id in row i."""
+        return self.names.tolist()[self.codes[i]]
+
+
+def plain_integers(names: Sequence[Any] | NDArray[Any]) -> IntArray | None:
+    """Return the integers that names in a file of text are; None if one is none."""
+    if not all(map(PLAIN_INTEGER.fullmatch, names)):
+        return None
+    try:
+        return np.fromiter(map(int, names), np.int64, len(names))
+    except OverflowError:
+        return None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some columns of a table, by the keywords with which the caller named them."""
+
+    name: str  # the argument
+    frame: nw.DataFrame[Any]
+    columns: dict[str, str]  # from keyword to column, of those that are there
+    there: list[str]  # all columns of the table
+    is_text: bool  # whether ids were read from text, which does not tell "1" from 1
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __contains__(self, keyword: str) -> bool:
+        return keyword in self.columns
+
+    def at(self, i: int) -> str:
+        return f"{self.name}, row {i}"
+
+    def ids(self, keyword: str) -> Ids:
+        """Return the ids in a column; none may be missing."""
+        import pandas as pd
+
+        series = self.frame[self.columns[keyword]]
+        native = series.to_native()
+        given = native if isinstance(native, pd.Series) else series.to_numpy()
+        ids = number(given, lambda i: f"{self.at(i)}: {self.columns[keyword]!r}")
+        integers = plain_integers(ids.names) if self.is_text else None
+        return ids if integers is None else Ids(ids.codes, integers)
+
+    def numbers(self, keyword: str) -> NDArray[Any]:
+        """Return the numbers in a column, NaN for those that are missing."""
+        import narwhals as nw
+
+        column = self.columns[keyword]
+        series = self.frame[column]
+        if self.is_text:
+            return _from_text(series.to_numpy(), lambda i: f"{self.at(i)}: {column!r}")
+        is_decimal = series.dtype.is_decimal()
+        values = (series.cast(nw.Float64()) if is_decimal else series).to_numpy()
+        numbers = as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
+        if (is_decimal or series.dtype.is_integer()) and rounded(numbers).any():
+            _check_exact(numbers, series.to_list(), lambda i: f"{self.at(i)}: {column!r}")
+        return numbers
+
+
+def column_names(**columns: str) -> dict[str, str]:
+    """Return names of columns by their keywords, or say which is none."""
+    for keyword, column in columns.items():
+        if not isinstance(column, str):
+            what = f"{keyword} is {shown(column)}"
+            raise ValueError(f"{what}; {keyword} must be the name of a column")
+    return columns
+
+
+def distinct_columns(columns: Mapping[str, str]) -> None:
+    """Refuse a column of one table that two keywords name."""
+    by_column = {column: keyword for keyword, column in columns.items()}
+    for keyword, column in columns.items():
+        if (other := by_column[column]) != keyword:
+            raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+
+
+def refuse_unreadable(name: str, given: object, error: Exception) -> NoReturn:
+    """Raise the error for a table from which its own library gets no columns."""
+    why = " ".join(str(error).split())
+    what = f"{name} is a {type(given).__name__} that cannot be read"
+    raise ValueError(f"{what}: {why}") from error
+
+
+def open_table(
+    name: str,
+    given: object,
+    required: Mapping[str, str],
+    optional: Mapping[str, str] | None = None,
+    *,
+    whole: bool = False,
+) -> Table:
+    """Return the columns of a table, or say which is not there.
+
+    `required` and `optional` say which keyword names which column; the frame has no others, unless
+    it is to be `whole`.
+    """
+    import narwhals as nw
+
+    asked = {**required, **(optional or {})}
+    distinct_columns(asked)
+    if not is_table(given):
+        raise ValueError(
+            f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
+            "path of a .parquet or .csv file"
+        )
+    is_file = isinstance(given, str | os.PathLike)
+    native: Any = given
+    if is_file:
+        native = _read(name, given)
+    try:
+        frame = nw.from_native(native)
+        there = frame.collect_schema().names()
+    except (TypeError, nw.exceptions.NarwhalsError) as error:
+        refuse_unreadable(name, given, error)
+    for keyword, column in required.items():
+        if column not in there:
+            refuse_missing(name, keyword, column, there)
+    found = {keyword: column for keyword, column in asked.items() if column in there}
+    frame = frame if whole else frame.select(*found.values())
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    return Table(name, frame, found, there, is_file and as_table_path(name, given).suffix == ".csv")
+
+
+def refuse_missing(name: str, keyword: str, column: str, there: list[str]) -> NoReturn:
+    """Raise the error for a column that a table has not."""
+    alike = [other for other in there if keyword in str(other).lower()]
+    example = repr(alike[0]) if alike else "..."
+    apart = ", or give the relevant items, as in relevant=..."
+    raise ValueError(
+        f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none at all'}; "
+        f"say which column it is, as in {keyword}={example}"
+        f"{apart if (name, keyword) == ('scores', 'relevance') else ''}"
+    )
+
+
+def parquet_backend() -> str:
+    """Return the library that reads and writes parquet."""
+    for library in ("pyarrow", "polars"):
+        if find_spec(library):
+            return library
+    raise ImportError(
+        'parquet needs pyarrow or polars; install one, as in pip install "sampled-metrics[tables]"'
+    )
+
+
+def _read(name: str, given: Any) -> Any:
+    """Return the table that a file holds."""
+    path = as_table_path(name, given)
+    try:
+        if path.suffix == ".csv":
+            return _read_csv(path)
+        import narwhals as nw
+
+        return nw.read_parquet(str(path), backend=parquet_backend()).to_native()  # type: ignore[arg-type]
+    except (OSError, ImportError):
+        raise
+    except Exception as error:  # each library has its own
+        why = " ".join(str(error).split())
+        raise ValueError(f"{path} cannot be read as a {path.suffix[1:]} file: {why}") from error
+
+
+def as_table_path(name: str, given: object) -> Path:
+    """Return the path of a file, which need not exist, if its name says what it holds."""
+    path = as_path(name, given)
+    if path.suffix not in FILES:
+        raise ValueError(
+            f"{name} is {shown(str(path))}; the name of a file of a table must end in .parquet "
+            "or .csv"
+        )
+    return path
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    """Read a file of text as text: how its columns are meant is known only where they are used."""
+    import pandas as pd
+
+    header = pd.read_csv(path, header=None, nrows=1, dtype=object, keep_default_na=False).iloc[0]
+    for twice in header[header.duplicated() & (header != "")]:
+        raise ValueError(f"the column {twice!r} is there twice; leave one of the two out")
+    for other in ";", "\t", "|":
+        if len(header) == 1 and other in header[0]:
+            raise ValueError(
+                f"its first line has {other!r} and no comma; columns must be separated by commas"
+            )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
+        return pd.read_csv(
+            path,
+            index_col=False,
+            dtype=object,
+            # An item may be called "NA" or "null": only an empty field is missing.
+            keep_default_na=False,
+            na_values=[""],
+        )
+
+
+def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
+    """Return the numbers, True and False that are written in a file of text."""
+    given = [TRUTH.get(word, word) if isinstance(word, str) else "nan" for word in words]
+    for kind in (int, float):
+        try:
+            numbers = as_numbers(np.array(list(map(kind, given)), dtype=object), at)
+        except ValueError:
+            continue
+        _check_exact(numbers, given, at)
+        return numbers
+    i = next(i for i, word in enumerate(given) if not _is_number(word))
+    raise ValueError(f"{at(i)} is {shown(words[i])}; it must be a number")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def number(values: Any, at: Callable[[int], str]) -> Ids:
+    """Give ids numbers in the order in which they first appear; `at(i)` names row i in an error."""
+    import pandas as pd
+
+    if getattr(values, "dtype", None) == np.float16:
+        values = np.asarray(values)  # an index of pandas would hold them as float32
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError as error:
+        raise ValueError(f"{at(0)} and the next ones are not ids: {error}") from error
+    if (codes < 0).any():
+        raise ValueError(f"{at(int(np.argmax(codes < 0)))} is missing; each row must have an id")
+    names = np.asarray(distinct)
+    if names.dtype.kind not in "biuf":
+        names = _as_objects(np.asarray(distinct, dtype=object))
+    for i in np.flatnonzero(_are_no_ids(names))[:1]:
+        row = int(np.argmax(codes == i))
+        rule = "all integers below 2**63, or all names of one type that are not numbers"
+        if rounded(names)[i]:
+            rule = f"given as integers: {names.dtype} rounds numbers of this size"
+        raise ValueError(f"{at(row)} is {shown(names.tolist()[i])}; ids must be {rule}")
+    names = names if names.dtype.kind == "O" else names.astype(np.int64, copy=False)
+    return Ids(codes.astype(np.int64, copy=False), names)
+
+
+def _as_objects(names: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of numbers if these objects are numbers, else of Python's own objects."""
+    import pandas as pd
+
+    inferred = pd.Series(names, dtype=object).infer_objects().to_numpy()
+    if inferred.dtype.kind in "biuf":
+        return np.asarray(inferred)
+    items = (name.item() if isinstance(name, np.generic) else name for name in names)
+    return np.fromiter(items, dtype=object, count=len(names))
+
+
+def _are_no_ids(names: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which of some distinct values cannot be an id."""
+    if names.dtype.kind in "iu":
+        return np.asarray(names > 2**63 - 1)
+    if names.dtype.kind == "f":
+        return np.asarray(rounded(names) | (names != np.floor(names)))
+    if names.dtype.kind == "b":
+        return np.ones(len(names), dtype=bool)
+    other = [type(name) is not type(names[0]) for name in names]
+    wrong = other if any(other) else [isinstance(name, Number) for name in names]
+    return np.array(wrong, dtype=bool)
+
+
+def as_numbers(values: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
+    """Return real numbers, NaN for those that are missing, or say which is none."""
+    import pandas as pd
+
+    if values.dtype.kind == "O":
+        inferred = pd.Series(values, dtype=object).infer_objects().to_numpy()
+        given, numbers = values, inferred.dtype.kind in "biuf"
+        values = (
+            inferred if numbers else np.array([_as_float(x, at, i) for i, x in enumerate(values)])
+        )
+        _check_exact(values, given, at)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{at(0)} is {shown(values[0])}; it must be a number")
+    return values.astype(np.int8) if values.dtype.kind == "b" else values
+
+
+def _check_exact(numbers: NDArray[Any], given: Any, at: Callable[[int], str]) -> None:
+    """Refuse an integer that was rounded on its way to a float."""
+    for i in np.flatnonzero(rounded(numbers) & np.isfinite(numbers)).tolist():
+        word = given[i]
+        is_integer = not isinstance(word, str) or word.strip().lstrip("+-").isdecimal()
+        if is_integer and int(word) != int(numbers[i]):
+            raise ValueError(
+                f"{at(i)} is {word}; an integer so large is rounded where others are missing or "
+                "fractions: leave out the rows without a number, or give smaller integers"
+            )
+
+
+def _as_float(value: Any, at: Callable[[int], str], i: int) -> float:
+    import pandas as pd
+
+    if is_real(value) or isinstance(value, bool | np.bool_ | Decimal):
+        return float(value)
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return np.nan
+    raise ValueError(f"{at(i)} is {shown(value)}; it must be a number")

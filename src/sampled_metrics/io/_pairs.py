@@ -1,0 +1,351 @@
+"""Pairs of a user and an item, from long tables or dicts, gathered by user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, pairwise
+from reprlib import Repr
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._arguments import FloatArray, IntArray, shown
+from sampled_metrics.io._columns import Ids, as_numbers, number, open_table
+from sampled_metrics.ranks import offsets_of
+
+SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
+MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
+SHORT = 32  # up to so many listed items, each is compared with each sooner than looked up
+TOGETHER = 2**13  # so many lists are compared at once: they stay in the cache
+
+brief = Repr()  # of what is wrong, for an error
+brief.maxstring = 80
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of all instances, one after the other."""
+
+    name: str
+    keys: Sequence[Any] | None  # what the instances are called, where not 0, 1, ...
+    items: Any  # an array of integers, or of objects that are strings
+    offsets: IntArray  # instance x owns items[offsets[x]:offsets[x + 1]]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def counts(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    @property
+    def kind(self) -> str:
+        return "strings" if self.items.dtype.kind == "O" else "integers"
+
+    def refuse(self, i: int, problem: str) -> NoReturn:
+        """Raise the error for one of the items."""
+        x = int(np.searchsorted(self.offsets, i, side="right")) - 1
+        item = self.items[i]
+        item = item.item() if isinstance(item, np.generic) else item
+        raise ValueError(f"{entry(self.name, self.keys, x)} holds item {brief.repr(item)}{problem}")
+
+    def refuse_twice(self, i: int) -> NoReturn:
+        """Raise the error for an item that its instance has had before."""
+        self.refuse(i, " twice; an item can be in a list once")
+
+
+def entry(name: str, keys: Sequence[object] | None, x: int) -> str:
+    """Return how an error names the instance x of an argument."""
+    return f"{name}[{x if keys is None else keys[x]!r}]"
+
+
+def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
+    """Return the places of the hits in `wanted` and `listed`, by instance, then as listed.
+
+    There is one slot per instance and item, for a block of instances at a time, so that the slots
+    fit in the cache. Each listed item leaves its number there, and each wanted one looks into its
+    slot. Numbers only grow, so those of earlier blocks are too small to count.
+    """
+    n = len(listed)
+    codes, wanted_codes, span = _codes(listed.items, wanted.items)
+    if (wanted.counts == 1).all() and _all_equal_and_short(listed.counts):
+        hits = _compared(codes.reshape(n, -1), wanted_codes)
+        if hits is not None:
+            return hits // listed.counts[0], hits
+    n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
+    row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
+    few = max(listed.items.size, wanted.items.size) < 2**31 - 1
+    slots: NDArray[Any] = np.zeros(row.size * span, np.int32 if few else np.int64)
+    labels, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for first in range(0, n, n_rows):
+        block = slice(first, first + n_rows)
+        start, stop = wanted.offsets[[first, min(first + n_rows, n)]].tolist()
+        looked_up = np.repeat(row[: n - first], wanted.counts[block])
+        looked_up += wanted_codes[start:stop]
+        if wanted.counts[block].max() > 1:
+            # Numbers below 0 are no listed item's: they only show what is there twice.
+            _leave(slots, looked_up, wanted, start, -1)
+        begin, end = listed.offsets[[first, min(first + n_rows, n)]].tolist()
+        left = np.repeat(row[: n - first], listed.counts[block])
+        left += codes[begin:end]
+        _leave(slots, left, listed, begin, 1)
+        place = slots.take(looked_up)
+        hits = np.flatnonzero(place > begin)
+        hits = hits[place[hits].argsort()]
+        labels.append(start + hits)
+        places.append(place[hits] - np.int64(1))
+    return np.concatenate(labels), np.concatenate(places)
+
+
+def _all_equal_and_short(counts: IntArray) -> bool:
+    return len(counts) > 0 and 0 < counts[0] <= SHORT and bool((counts == counts[0]).all())
+
+
+def _compared(rows: NDArray[Any], wanted: NDArray[Any]) -> IntArray | None:
+    """Return where a row has its wanted item, or None if a row has any item twice."""
+    hits = np.empty(rows.shape, dtype=bool)
+    for first in range(0, len(rows), TOGETHER):
+        block = slice(first, first + TOGETHER)
+        columns = rows[block].T.astype(np.int32, order="C")
+        shifts = range(1, len(columns))
+        if any((columns[shift:] == columns[:-shift]).any() for shift in shifts):
+            return None
+        np.equal(rows[block], wanted[block, None], out=hits[block])
+    return np.flatnonzero(hits)
+
+
+def _leave(slots: NDArray[Any], slot: IntArray, items: Items, start: int, sign: int) -> None:
+    """Leave each item's number, from 1, in its slot; refuse an item whose slot has another's."""
+    number = np.arange(start + 1, start + 1 + slot.size, dtype=slots.dtype)
+    number *= sign
+    slots[slot] = number
+    if (twice := slots.take(slot) != number).any():
+        items.refuse_twice(start + int(np.argmax(twice)))
+
+
+def _codes(listed: NDArray[Any], wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """Return integers from 0 to `span` - 1, equal for equal items, and `span`."""
+    both = listed, wanted
+    if all(items.dtype.kind == "i" and items.max(initial=0) < SLOTS for items in both):
+        return listed, wanted, 1 + max(int(items.max(initial=0)) for items in both)
+    import pandas as pd
+
+    codes, distinct = pd.factorize(np.concatenate(both))
+    return codes[: listed.size], codes[listed.size :], max(1, len(distinct))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A user, an item and perhaps values, for each row of a table or each entry of a dict."""
+
+    name: str  # the argument
+    users: Ids
+    items: Ids
+    values: dict[str, NDArray[Any]]  # scores, ranks or relevance, by keyword
+    is_table: bool
+
+    def at(self, *rows: int) -> str:
+        """Return how an error names a pair, and where it is."""
+        i = rows[0]
+        many = "rows" if len(rows) > 1 else "row"
+        where = f"{many} {' and '.join(map(str, rows))}, " if self.is_table else ""
+        return f"{self.name}, {where}user {self.users.name(i)!r} and item {self.items.name(i)!r}"
+
+
+@dataclass(frozen=True)
+class Gathered(Items):
+    """The items of all users, one user after the other, and where they were before."""
+
+    pairs: Pairs
+    rows: IntArray | slice  # pairs[rows[i]] is the pair of item i
+
+    def only(self, kept: NDArray[np.bool_]) -> Gathered:
+        """Return some of the items of each user."""
+        rows = np.arange(len(kept)) if isinstance(self.rows, slice) else self.rows
+        offsets = offsets_of(kept)[self.offsets]
+        return replace(self, items=self.items[kept], offsets=offsets, rows=rows[kept])
+
+    def of(self, users: NDArray[np.bool_]) -> Gathered:
+        """Return the items of some users; the others must have none."""
+        return replace(self, offsets=offsets_of(self.counts[users]))
+
+    def at(self, *places: int) -> str:
+        """Return how an error names the pair of an item, and where it is."""
+        rows = self.rows
+        return self.pairs.at(*(i if isinstance(rows, slice) else int(rows[i]) for i in places))
+
+    def refuse_twice(self, i: int) -> NoReturn:
+        """Raise the error for an item that its user has had before."""
+        x = np.searchsorted(self.offsets, i, side="right") - 1
+        start, stop = self.offsets[x : x + 2]
+        both = (start + np.flatnonzero(self.items[start:stop] == self.items[i]))[:2].tolist()
+        raise ValueError(
+            f"{self.at(*both)} are there twice; keep one of the two, by the rule that you mean"
+        )
+
+
+def pairs_of(
+    name: str,
+    given: Any,
+    columns: Mapping[str, str],
+    needed: Sequence[str] = (),
+    possible: Sequence[str] = (),
+) -> Pairs:
+    """Return the pairs of a table, a file or a dict by user, with the values that it has.
+
+    `needed` and `possible` are keywords of columns of numbers. A dict by user holds dicts from
+    item to the first of them; where none is needed, it may hold lists of items, and where none is
+    possible, it must.
+    """
+    both = {keyword: columns[keyword] for keyword in ("user", "item")}
+    refuse_columns(name, given, columns)
+    if isinstance(given, Mapping):
+        if not (needed or possible):
+            _refuse_values(name, given)
+        return _pairs_of_dict(
+            name, given, next(iter((*needed, *possible)), None), optional=not needed
+        )
+    required = both | {keyword: columns[keyword] for keyword in needed}
+    table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
+    values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}
+    return Pairs(name, table.ids("user"), table.ids("item"), values, is_table=True)
+
+
+def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
+    """Refuse a dict of columns where a dict by user is expected: it could be taken for one."""
+    keys = [columns[keyword] for keyword in ("user", "item")]
+    if isinstance(given, Mapping) and all(key in given for key in keys):
+        raise ValueError(
+            f"{name} is a dict with the keys {keys[0]!r} and {keys[1]!r}; if it holds columns, not "
+            f"users, give pandas.DataFrame({name})"
+        )
+
+
+def _refuse_values(name: str, given: Mapping[Any, Any]) -> None:
+    """Refuse a dict from item to number where numbers mean nothing: 0 could be in or out."""
+    for user, row in given.items():
+        if isinstance(row, Mapping):
+            raise ValueError(
+                f"{name}[{user!r}] is {shown(row)}; it must be a list of items, as "
+                f"list({name}[{user!r}]) is"
+            )
+
+
+def _pairs_of_dict(
+    name: str, given: Mapping[Any, Any], value: str | None, *, optional: bool
+) -> Pairs:
+    rows = [_entries(name, user, row, lists=optional) for user, row in given.items()]
+    valued = {isinstance(row, Mapping) for row in rows}
+    if value is not None and len(valued) > 1:
+        raise ValueError(f"{name} holds dicts and lists; give one or the other for every user")
+    keys = np.fromiter(given, dtype=object, count=len(rows))
+    users = number(keys, lambda i: f"{name}: the user {shown(keys[i])}")
+    of_user = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
+    flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(of_user))
+    items = number(flat, lambda i: f"{name}[{keys[of_user[i]]!r}]: the item {shown(flat[i])}")
+    pairs = Pairs(name, Ids(users.codes[of_user], users.names), items, {}, is_table=False)
+    if value is not None and valued == {True}:
+        numbers = np.fromiter(
+            chain.from_iterable(row.values() for row in rows), dtype=object, count=len(of_user)
+        )
+        pairs.values[value] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value}")
+    return pairs
+
+
+def _entries(name: str, user: object, row: Any, *, lists: bool) -> Any:
+    """Return the items of one user, with their values if these were given."""
+    if isinstance(row, Mapping):
+        return row
+    one = isinstance(row, str | bytes) or getattr(row, "ndim", 1) == 0
+    if not lists or one or not isinstance(row, Iterable):
+        what = (
+            "a list of items or a dict from item to number"
+            if lists
+            else "a dict from item to number"
+        )
+        raise ValueError(
+            f"{name}[{user!r}] is {shown(row)}; it must be {what}, and a table must have its "
+            f"columns' names, as pandas.DataFrame({name}) has"
+        )
+    if isinstance(row, np.ma.MaskedArray):
+        raise ValueError(f"{name}[{user!r}] is a masked array; give a list, without what is masked")
+    return list(row)
+
+
+def relevance_of(pairs: Pairs) -> FloatArray:
+    """Return how relevant each pair is, 1 where nothing was said."""
+    if "relevance" not in pairs.values:
+        return np.ones(len(pairs.users.codes))
+    gains = pairs.values["relevance"].astype(np.float64)
+    for i in np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))[:1]:
+        raise ValueError(
+            f"{pairs.at(i)}: the relevance is {gains[i]:g}; it must be finite and 0 or above"
+        )
+    return gains
+
+
+def gather(*sides: tuple[Pairs, IntArray | None]) -> tuple[NDArray[Any], list[Gathered]]:
+    """Give the users and items of several tables common numbers; gather each table by user.
+
+    Each table comes with the positions of the pairs that count, in the order that they shall have
+    within a user; None if all do, as they are. Returns the names of all users, in the order in
+    which they first appear in the first table, then in the next one, and the gathered tables.
+    """
+    names, users = _number_together("users", [(pairs.name, pairs.users) for pairs, _ in sides])
+    _, items = _number_together("items", [(pairs.name, pairs.items) for pairs, _ in sides])
+    return names, [
+        _gather(pairs, chosen, user, item, len(names))
+        for (pairs, chosen), user, item in zip(sides, users, items, strict=True)
+    ]
+
+
+def _gather(
+    pairs: Pairs, chosen: IntArray | None, user: IntArray, item: IntArray, n_users: int
+) -> Gathered:
+    rows: IntArray | slice = slice(None) if chosen is None else chosen
+    user = user[rows]
+    if (user[1:] < user[:-1]).any():
+        order = by_integer(user, n_users)
+        rows = order if chosen is None else chosen[order]
+    offsets = offsets_of(np.bincount(user, minlength=n_users))
+    return Gathered(pairs.name, None, item[rows], offsets, pairs, rows)
+
+
+def by_integer(codes: IntArray, n_codes: int) -> IntArray:
+    """Sort by small integers, equal ones as they were; by counting, as SciPy sorts a matrix."""
+    from scipy import sparse
+
+    size = len(codes)
+    cells = np.zeros(size, np.int8), (codes, np.arange(size))
+    table = sparse.coo_array(cells, shape=(n_codes, size)).tocsr()
+    return table.indices.astype(np.int64)
+
+
+def _number_together(
+    what: str, columns: Sequence[tuple[str, Ids]]
+) -> tuple[NDArray[Any], list[IntArray]]:
+    """Return the distinct ids of several columns, and each column as numbers of these."""
+    import pandas as pd
+
+    filled = [(name, ids) for name, ids in columns if ids.kind]
+    for (first, one), (name, other) in pairwise(filled):
+        if one.kind != other.kind:
+            raise ValueError(
+                f"{first} names its {what} by {one.kind}, {name} by {other.kind}; name them in "
+                "the same way"
+            )
+    together = [ids.names for _, ids in filled]
+    codes, names = pd.factorize(np.concatenate(together) if filled else np.empty(0, np.int64))
+    starts = offsets_of(np.array([len(ids.names) for _, ids in columns]))
+    return names, [
+        codes[start:][ids.codes] for start, (_, ids) in zip(starts[:-1], columns, strict=True)
+    ]
+
+
+def refuse_twice(gathered: Gathered) -> None:
+    """Refuse a pair that is there twice."""
+    nothing = Items("", None, np.empty(0, np.int64), np.zeros_like(gathered.offsets))
+    find(gathered, nothing)

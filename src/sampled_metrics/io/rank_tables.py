@@ -1,0 +1,522 @@
+"""Ranks as a table, one row per relevant item: the form in which they are stored and published."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._arguments import (
+    LARGEST,
+    FloatArray,
+    IntArray,
+    as_named,
+    entries,
+    index_of,
+    rounded,
+    shown,
+)
+from sampled_metrics.io._columns import (
+    Ids,
+    Table,
+    as_table_path,
+    column_names,
+    number,
+    open_table,
+    parquet_backend,
+    plain_integers,
+)
+from sampled_metrics.io._pairs import by_integer
+from sampled_metrics.ranks import Ranks, TiedRanks, flat_integers, offsets_of, users_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sampled_metrics.io._columns import TableLike
+
+__all__ = ["rank_table", "read_ranks", "write_ranks"]
+
+COUNTS = ("rank", "n_tied", "n_items", "n_predicted")
+COLUMNS = ("recommender", "user", "rank", "n_tied", "n_items", "relevance", "n_predicted")
+EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
+
+
+def rank_table(recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike]) -> pd.DataFrame:
+    """Return the ranks of some recommenders as one table, with a row for each relevant item.
+
+    Parameters
+    ----------
+    recommenders : mapping from str to Ranks, TiedRanks or array_like of int
+        The ranks of each recommender, by its name. A pandas Series names its users by its index.
+        Instances of an array, and those of ranks without `users`, are numbered 0, 1, ...
+
+    Returns
+    -------
+    DataFrame
+        The columns
+
+        - recommender: its name;
+        - user: the id of the instance;
+        - rank: the rank of the relevant item, or its best possible rank if other items tie with
+          it; missing if the item was not recommended;
+        - n_tied: the number of other candidates with the same score, for a TiedRanks;
+        - n_items: the number of candidates, if it is known;
+        - relevance: how relevant the item is, if the ranks have gains;
+        - n_predicted: the length of the user's list of recommendations, if it is known.
+
+        A column that no recommender has is left out. If only some recommenders have a column, its
+        values are missing in the rows of the others. Users without relevant items have no row, so
+        no metric counts them.
+
+    Raises
+    ------
+    ValueError
+        If `recommenders` is not a dict of ranks, one of them has no relevant item, some name their
+        users by integers and others do not, or gains are not among the ideal gains.
+
+    See Also
+    --------
+    read_ranks : makes ranks from such a table.
+    write_ranks : writes it to a file.
+
+    Examples
+    --------
+    >>> ranks = Ranks.from_lists([[5, 3], [1]], users=["ann", "bob"])
+    >>> rank_table({"mine": ranks})
+      recommender user  rank
+    0        mine  ann     3
+    1        mine  ann     5
+    2        mine  bob     1
+    """
+    import pandas as pd
+
+    parts = []
+    kinds: dict[str, str] = {}
+    for name, ranks in as_named("recommenders", recommenders, EXAMPLE).items():
+        argument = f"recommenders[{name!r}]"
+        columns = _columns_of(argument, ranks)
+        if not len(columns["rank"]):
+            raise ValueError(f"{argument} has no relevant item; a table has no row for it")
+        kinds[number(columns["user"], lambda i: "users").kind] = argument
+        parts.append(pd.DataFrame({"recommender": name} | columns))
+    if len(kinds) > 1:
+        (kind, one), (other_kind, other) = list(kinds.items())[:2]
+        raise ValueError(
+            f"{one} names its users by {kind}, {other} by {other_kind}; name them in the same way"
+        )
+    table = pd.concat(parts, ignore_index=True)
+    return table[[column for column in COLUMNS if column in table]]
+
+
+def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
+    """Return the columns of one recommender, without its name."""
+    import pandas as pd
+
+    users = users_of(argument, ranks)
+    if isinstance(ranks, TiedRanks):
+        counts: dict[str, Any] = {
+            "rank": ranks.best,
+            "n_tied": ranks.n_tied,
+            "n_items": ranks.n_items,
+        }
+        of_user, gains = np.arange(len(ranks)), ranks.gains
+    elif isinstance(ranks, Ranks):
+        of_user = np.repeat(np.arange(len(ranks)), ranks.n_relevant)
+        place = np.arange(len(of_user)) - offsets_of(ranks.n_relevant)[of_user]
+        is_ranked = place < ranks.n_ranked[of_user]
+        rank = pd.array(np.zeros(len(of_user), np.int64), dtype="Int64")
+        rank[is_ranked], rank[~is_ranked] = ranks.values, pd.NA
+        of_users = {"n_items": ranks.n_items, "n_predicted": ranks.n_predicted}
+        counts = {"rank": rank} | {
+            name: given[of_user] for name, given in of_users.items() if given is not None
+        }
+        gains = _gains(argument, ranks, of_user, is_ranked)
+    else:
+        counts = {"rank": flat_integers(argument, ranks, 1)}
+        of_user, gains = np.arange(len(counts["rank"])), None
+    columns = {"user": of_user if users is None else users[of_user]}
+    columns |= {name: pd.array(given, dtype="Int64") for name, given in counts.items()}
+    return columns if gains is None else columns | {"relevance": gains}
+
+
+def _gains(
+    argument: str, ranks: Ranks, of_user: IntArray, is_ranked: NDArray[np.bool_]
+) -> FloatArray | None:
+    """Return the gains of all relevant items: of those with a rank, then of the others."""
+    if ranks.gains is None or ranks.ideal_gains is None:
+        return None
+    levels, level = np.unique(-ranks.ideal_gains, return_inverse=True)
+    found = np.searchsorted(levels, -ranks.gains).clip(max=len(levels) - 1)
+    every, some = of_user * len(levels) + level, ranks.instance * len(levels) + found
+    keys = np.unique(every)
+    left = np.bincount(np.searchsorted(keys, every), minlength=len(keys))
+    place = np.searchsorted(keys, some).clip(max=max(0, len(keys) - 1))
+    np.subtract.at(left, place, 1)
+    if (levels[found] != -ranks.gains).any() or (keys[place] != some).any() or (left < 0).any():
+        raise ValueError(f"{argument} has gains that are not among the ideal_gains of their user")
+    gains = np.empty(len(of_user))
+    gains[is_ranked] = ranks.gains
+    gains[~is_ranked] = -levels[np.repeat(keys, left) % max(1, len(levels))]
+    return gains
+
+
+def write_ranks(
+    recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike], path: str | os.PathLike[str]
+) -> None:
+    """Write the ranks of some recommenders to a file, the table that `rank_table` returns.
+
+    Parameters
+    ----------
+    recommenders : mapping from str to Ranks, TiedRanks or array_like of int
+        The ranks of each recommender, by its name.
+    path : path
+        A file whose name ends in .parquet or .csv. An existing file is overwritten.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If `rank_table` refuses the ranks, or users are neither integers nor strings; or if a text
+        file could not be read back unchanged, because a name is empty or the users' names are
+        strings that look like integers.
+    ImportError
+        If the file is to be parquet, and neither pyarrow nor polars is installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_ranks({"mine": [3, 1]}, Path(folder, "ranks.csv"))
+    ...     print(Path(folder, "ranks.csv").read_text())
+    recommender,user,rank
+    mine,0,3
+    mine,1,1
+    """
+    file = as_table_path("path", path)
+    table = rank_table(recommenders)
+    users = table["user"]
+    names: list[Any] = [] if users.dtype.kind == "i" else users.unique().tolist()
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"recommenders has the user {shown(name)}; a file keeps integers and strings: "
+                "name the users by str(user)"
+            )
+    if file.suffix == ".csv":
+        if "" in names or "" in recommenders:
+            raise ValueError('recommenders has the name ""; a .csv file keeps no empty name')
+        if names and plain_integers(names) is not None:
+            raise ValueError(
+                f"recommenders has users that are strings of digits, such as {names[0]!r}, which a "
+                ".csv file does not tell from integers; write a .parquet file"
+            )
+        # A carriage return ends a line for readers, but the writer quotes only what it writes.
+        returns = any("\r" in name for name in (*names, *recommenders))
+        quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+        table.to_csv(file, index=False, encoding="utf-8", lineterminator="\n", quoting=quoting)
+    else:
+        _write_parquet(table, file)
+
+
+def _write_parquet(table: pd.DataFrame, file: Path) -> None:
+    import narwhals as nw
+
+    text = {"recommender", *([] if table["user"].dtype.kind == "i" else ["user"])}
+    schema: dict[str, Any] = {
+        name: nw.String if name in text else nw.Float64 if name == "relevance" else nw.Int64
+        for name in map(str, table)
+    }
+    missing = table.astype(object).where(table.notna(), None)
+    columns = {name: missing[name].tolist() for name in schema}
+    backend: Any = parquet_backend()
+    nw.from_dict(columns, schema, backend=backend).write_parquet(file)
+
+
+def read_ranks(
+    table: TableLike,
+    *,
+    recommender: str | None = "recommender",
+    user: str = "user",
+    rank: str = "rank",
+    n_tied: str = "n_tied",
+    n_items: str = "n_items",
+    relevance: str = "relevance",
+    n_predicted: str = "n_predicted",
+    ignore: Sequence[str] = (),
+) -> dict[str, Ranks | TiedRanks]:
+    """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
+
+    Parameters
+    ----------
+    table : table or path
+        The table (pandas, polars, pyarrow or any other that narwhals reads), or the path of one
+        (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank means that
+        the item was not recommended. The order of the rows does not matter. An index without a
+        name is not read, and one with a name is refused.
+    recommender : str or None
+        The column with the recommenders' names. With None, all rows belong to one recommender.
+        They also do if the table lacks this column and has no others than those named here.
+    user, rank, n_tied, n_items, relevance, n_predicted : str
+        The names of the other columns.
+    ignore : list of str
+        Further columns that do not matter, besides item and group. Any other column must be the
+        same in all rows of a user and a recommender, as these are the relevant items of one
+        ranking: it could be a fold or a seed.
+
+    Returns
+    -------
+    dict from str to TiedRanks or Ranks
+        The ranks of each recommender: a TiedRanks if its rows have `n_tied`, otherwise a Ranks.
+        In each column except `rank`, all rows of a recommender must have a value, or none may. If
+        there are no names, the only recommender is called like the file, or "ranks".
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
+        not a whole number of at least 1, is above `n_items` or `n_predicted`, or occurs twice for
+        a user; a value is missing in some rows only; `n_items`, `n_predicted` or a column that is
+        not named differ between rows of a user; a relevance is negative. If the index has
+        a name, or `ignore` has a column that is read.
+    ImportError
+        If the file is parquet, and neither pyarrow nor polars is installed.
+
+    See Also
+    --------
+    rank_table : makes such a table, and says what its columns are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"user": ["ann", "ann", "bob"], "rank": [5, 3, None]})
+    >>> ranks = read_ranks(table)["ranks"]
+    >>> ranks.users, ranks.values, ranks.n_relevant
+    (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
+    """
+    named = column_names(
+        user=user,
+        rank=rank,
+        n_tied=n_tied,
+        n_items=n_items,
+        relevance=relevance,
+        n_predicted=n_predicted,
+        recommender="recommender" if recommender is None else recommender,
+    )
+    if recommender is None:
+        del named["recommender"]
+    ignored = entries("ignore", ignore, '["title"]')
+    for name in ignored:
+        if not isinstance(name, str):
+            raise ValueError(f"ignore has {shown(name)}; it must be the name of a column")
+        if name in named.values():
+            raise ValueError(
+                f"ignore has {name!r}, which is a column that is read; drop it instead"
+            )
+    index = index_of(table)
+    if index is not None and (index.nlevels > 1 or index.name is not None):
+        raise ValueError(
+            f"table has the index {shown(list(index.names))}, which is not read; give "
+            "table.reset_index(), or table.reset_index(drop=True)"
+        )
+    return ranks_by_name("table", table, named, ignored)
+
+
+def ranks_by_name(
+    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
+) -> dict[str, Ranks | TiedRanks]:
+    """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
+    # A column of another name than its keyword is meant to be there.
+    must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
+    opened = open_table(argument, table, must, named, whole=True)
+    if not len(opened):
+        raise ValueError(f"{argument} has no rows; give one row for each relevant item")
+    more = further_columns(opened.there, {*opened.columns.values(), *ignore})
+    names, codes = _recommenders(opened, table, more if "recommender" in named else [])
+    users = opened.ids("user")
+    _check_one_ranking(opened, more, codes * len(users.names) + users.codes, users)
+    rows = Rows(
+        argument,
+        users,
+        {key: opened.numbers(key) for key in (*COUNTS, "relevance") if key in opened},
+        by_integer(codes, len(names)),
+    )
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
+    return {
+        name: ranks_of(name, replace(rows, chosen=chosen))
+        for name, chosen in zip(names, np.split(rows.chosen, ends), strict=True)
+    }
+
+
+def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[str], IntArray]:
+    """Return the names of the recommenders, and the number of each row's."""
+    if "recommender" in opened:
+        ids = opened.ids("recommender")
+        return [str(name) for name in ids.names.tolist()], ids.codes
+    if more:
+        raise ValueError(
+            f"{opened.name} has no column 'recommender', but {more[0]!r}; if that holds the "
+            f"recommenders, give recommender={more[0]!r}, and if all rows are of one recommender, "
+            "recommender=None"
+        )
+    name = Path(given).stem if isinstance(given, str | os.PathLike) else "ranks"
+    return [name], np.zeros(len(opened), np.int64)
+
+
+def _check_one_ranking(table: Table, more: list[str], ranking: IntArray, users: Ids) -> None:
+    """Refuse a column that differs between rows of a ranking: they may be several rankings."""
+    _, first, which = np.unique(ranking, return_index=True, return_inverse=True)
+    if len(first) == len(ranking):
+        return
+    same = first[which]
+    for name in more:
+        values = table.frame[name].to_list()
+        for i in np.flatnonzero(_differ(values, same))[:1].tolist():
+            raise ValueError(
+                f"{table.at(i)}: user {users.name(i)!r} has {name!r} {shown(values[i])}, in row "
+                f"{same[i]} {shown(values[same[i]])}; the rows of a user are the relevant items of "
+                f"one ranking: keep one {name!r}, or if it describes the items, drop the column, "
+                f"as read_ranks(..., ignore=[{name!r}]) does"
+            )
+
+
+def _differ(values: list[Any], same: IntArray) -> NDArray[np.bool_]:
+    """Tell which values differ from those at other places."""
+    import pandas as pd
+
+    try:
+        codes = pd.factorize(np.fromiter(values, dtype=object, count=len(values)))[0]
+    except TypeError:  # lists and the like
+        codes = pd.factorize(np.array([str(value) for value in values], dtype=object))[0]
+    return np.asarray(codes != codes[same])
+
+
+NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how files call such an index
+
+
+def further_columns(there: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the columns of a table of ranks that may tell several rankings of a user apart."""
+    named = [name for name in there if isinstance(name, str)]
+    nameless = [name for name in named if NAMELESS.fullmatch(name)]
+    is_index = len(nameless) == 1 and nameless[0] in (named[0], "__index_level_0__")
+    index = nameless if is_index else []
+    return [name for name in named if name not in {*known, *index, "item", "group"}]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one recommender."""
+
+    table: str  # the argument that holds them
+    users: Ids
+    values: dict[str, NDArray[Any]]  # of all rows, NaN where one is missing
+    chosen: IntArray  # the rows
+
+    def refuse(self, keyword: str, bad: NDArray[np.bool_], rule: str) -> None:
+        """Raise the error for the first of the chosen rows that is bad, if there is one."""
+        for i in self.chosen[bad][:1]:
+            value = self.values[keyword][i]
+            is_value = "is missing" if np.isnan(value) else f"is {value:.17g}"
+            raise ValueError(
+                f"{self.table}, row {i}, user {self.users.name(i)!r}: the {keyword} {is_value}; "
+                f"{rule}"
+            )
+
+    def given(self, keyword: str) -> NDArray[Any] | None:
+        """Return the values of the chosen rows; None if all are missing."""
+        if keyword not in self.values:
+            return None
+        values = self.values[keyword][self.chosen]
+        missing = np.isnan(values)
+        if missing.all():
+            return None
+        self.refuse(keyword, missing, "give it in all rows of a recommender, or in none")
+        return values
+
+    def counts(self, keyword: str, low: int) -> IntArray | None:
+        """Return whole numbers, one for each of the chosen rows; None if all are missing."""
+        return None if (values := self.given(keyword)) is None else self.whole(keyword, values, low)
+
+    def whole(self, keyword: str, values: NDArray[Any], low: int) -> IntArray:
+        bad = ~((values >= low) & (values <= LARGEST) & (values == np.floor(values)))
+        self.refuse(keyword, bad, f"it must be a whole number of at least {low}")
+        rule = f"give it as an integer: {values.dtype} rounds numbers of this size"
+        self.refuse(keyword, rounded(values), rule)
+        return values.astype(np.int64)
+
+
+def ranks_of(name: str, rows: Rows) -> Ranks | TiedRanks:
+    """Return the ranks of one recommender: a TiedRanks if its rows have n_tied."""
+    gains = rows.given("relevance")
+    if gains is not None:
+        bad = ~(np.isfinite(gains) & (gains >= 0))
+        rows.refuse("relevance", bad, "it must be finite and 0 or above")
+        rows = replace(rows, chosen=rows.chosen[gains > 0])
+        gains = gains[gains > 0].astype(np.float64)
+    n_tied = rows.counts("n_tied", 0)
+    try:
+        return _listed(rows, gains) if n_tied is None else _tied(rows, n_tied, gains)
+    except ValueError as error:
+        raise (
+            error
+            if str(error).startswith(f"{rows.table}, row")
+            else ValueError(f"{rows.table}, recommender {name!r}: {error}")
+        ) from error
+
+
+def _tied(rows: Rows, n_tied: IntArray, gains: FloatArray | None) -> TiedRanks:
+    """Return the ranks of rows with ties: all of them must have a rank among all candidates."""
+    needed = {}
+    for keyword in ("rank", "n_items"):
+        if keyword not in rows.values:
+            raise ValueError("there is n_tied, but no n_items; give both, or none")
+        values = rows.values[keyword][rows.chosen]
+        rows.refuse(keyword, np.isnan(values), "a row with n_tied needs it; give both, or neither")
+        needed[keyword] = rows.whole(keyword, values, 1)
+    users = rows.users.names[rows.users.codes[rows.chosen]]
+    return TiedRanks(needed["rank"], n_tied, needed["n_items"], users, gains)
+
+
+def _listed(rows: Rows, gains: FloatArray | None) -> Ranks:
+    """Return the ranks of rows without ties, of which some may have none."""
+    import pandas as pd
+
+    user = pd.factorize(rows.users.codes[rows.chosen])[0].astype(np.int64)
+    first = np.unique(user, return_index=True)[1]
+    rank = rows.values["rank"][rows.chosen]
+    found = ~np.isnan(rank)
+    whole = rows.whole("rank", np.where(found, rank, 1), 1)
+    order = np.lexsort((np.where(found, whole, LARGEST), user))
+    again = np.zeros(len(order), dtype=bool)
+    again[order[1:]] = (np.diff(whole[order]) == 0) & (np.diff(user[order]) == 0)
+    rows.refuse("rank", again & found, "another item of this user has it, too")
+    limits = {}
+    for keyword, low in (("n_items", 1), ("n_predicted", 0)):
+        each = rows.counts(keyword, low)
+        if each is not None:
+            other = each != each[first][user]
+            rows.refuse(keyword, other, "it must be the same in all rows of a user")
+            rows.refuse("rank", found & (whole > each), f"it must be at most {keyword}")
+        limits[keyword] = None if each is None else each[first]
+    ranked = order[found[order]]
+    n_relevant = np.bincount(user, minlength=len(first))
+    n_ranked = np.bincount(user[ranked], minlength=len(first))
+    return Ranks(
+        whole[ranked],
+        offsets_of(n_ranked),
+        n_relevant,
+        gains=None if gains is None else gains[ranked],
+        ideal_gains=None if gains is None else gains[np.lexsort((-gains, user))],
+        users=rows.users.names[rows.users.codes[rows.chosen]][first],
+        **limits,
+    )

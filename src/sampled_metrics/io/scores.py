@@ -1,0 +1,238 @@
+"""From a table of scored candidates to the ranks of the relevant items, by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._arguments import FloatArray, IntArray
+from sampled_metrics.io._columns import column_names
+from sampled_metrics.io._pairs import (
+    Gathered,
+    Pairs,
+    find,
+    gather,
+    pairs_of,
+    refuse_twice,
+    relevance_of,
+)
+from sampled_metrics.ranks import TiedRanks, offsets_of, ranges
+
+if TYPE_CHECKING:
+    from sampled_metrics.io._columns import TableLike
+
+    ByUser = TableLike | Mapping[Any, Iterable[Any]]
+
+__all__ = ["ranks_from_scores"]
+
+PIECE = 2**18  # scores that are compared together, so that they stay in the cache
+FEW = 32  # up to so many relevant items of a user are counted, of more the scores are sorted
+
+
+def ranks_from_scores(
+    scores: TableLike | Mapping[Any, Mapping[Any, float]],
+    relevant: ByUser | None = None,
+    *,
+    exclude: ByUser | None = None,
+    user: str = "user",
+    item: str = "item",
+    score: str = "score",
+    relevance: str = "relevance",
+) -> TiedRanks:
+    """Rank each relevant item among all candidates of its user, by their scores.
+
+    It counts the candidates that score above the relevant item, and those that tie with it.
+
+    Parameters
+    ----------
+    scores : table, path or dict
+        The score of every candidate of every user: a long table with the columns `user`, `item`
+        and `score` (pandas, polars, pyarrow or any other that narwhals reads), the path of such a
+        table (.parquet or .csv), or a dict from user to a dict from item to score. The order of
+        the rows does not matter, and an index is not read.
+    relevant : table, path or dict, optional
+        The relevant items: a table of `user` and `item`, or a dict from user to items. A column
+        `relevance`, or a dict from user to a dict from item to relevance, says how relevant each
+        item is; 0 is not relevant. By default, the column `relevance` of `scores` is used.
+    exclude : table, path or dict, optional
+        Pairs that are not candidates, such as training and validation events: a table of `user`
+        and `item`, or a dict from user to a list of items. Pairs without a score are allowed, but
+        some user and some item must have scores.
+    user, item, score, relevance : str
+        The names of the columns, in all of the tables.
+
+    Returns
+    -------
+    TiedRanks
+        One entry per relevant item. Users are in the order in which `scores` first names them, and
+        `users` holds their ids. It has `gains` if some relevance is neither 0 nor 1. Users without
+        a relevant item have no entry, so no metric counts them.
+
+    Raises
+    ------
+    ValueError
+        If a column or an id is missing; if a column or a pair occurs twice, or ids are integers in
+        one table and names in the other; if a candidate has no score, or a relevant item an
+        infinite one; if a large integer is rounded, as its column has fractions or missing scores;
+        if a relevant item has no score, or is excluded; if no user or no item in `exclude` has
+        scores; if a relevance is missing, negative or infinite.
+    ImportError
+        If a path is a parquet file, and neither pyarrow nor polars is installed.
+
+    See Also
+    --------
+    ranks_from_recommendations : if you know only the first items of each user's ranking.
+
+    Notes
+    -----
+    Ids are integers, or names: strings, categories, UUIDs or other values of one type. Whole
+    floats are integers where their type tells each from the next: float32 does so below
+    :math:`2^{24}`. In a text file, the ids of a column are integers if all are written like
+    integers ("7", not "07").
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"user": ["ann", "ann", "ann", "bob", "bob"],
+    ...                       "item": ["tea", "nut", "egg", "tea", "nut"],
+    ...                       "score": [0.9, 0.5, 0.5, 0.1, 0.2],
+    ...                       "relevance": [0, 1, 0, 0, 1]})
+    >>> ranks = ranks_from_scores(table)
+    >>> ranks.best, ranks.n_tied, ranks.n_items
+    (array([2, 1]), array([1, 0]), array([3, 2]))
+    >>> ranks_from_scores({"ann": {"tea": 3, "nut": 1}}, {"ann": ["nut"]}).best
+    array([2])
+    """
+    columns = column_names(user=user, item=item, score=score, relevance=relevance)
+    if relevant is None and isinstance(scores, Mapping):
+        raise ValueError(
+            "relevant is missing; where scores is a dict, relevant must be a dict from user to "
+            "relevant items, or a table"
+        )
+    needed = ["score"] if relevant is not None else ["score", "relevance"]
+    candidates = pairs_of("scores", scores, columns, needed)
+    labels = (
+        None if relevant is None else pairs_of("relevant", relevant, columns, (), ["relevance"])
+    )
+    gone = None if exclude is None else _distinct(pairs_of("exclude", exclude, columns))
+    sides = [(candidates, None), *([(labels, None)] if labels else []), *([gone] if gone else [])]
+    users, (listed, *others) = gather(*sides)
+    if labels is None:
+        place, gains = _positive(listed)
+    else:
+        place, gains = _found(users, listed, others[0])
+    left = np.ones(len(listed.items), dtype=bool)
+    if gone is not None:
+        _check_excluded(gone[0], listed, others[-1])
+        left[find(listed, others[-1])[1]] = False
+    for i in place[~left[place]][:1]:
+        raise ValueError(
+            f"{listed.at(i)}: this item is relevant, and in exclude; a relevant item must be a "
+            "candidate: take it out of one of them"
+        )
+    values = candidates.values["score"][listed.rows]
+    _check_scores(listed, values, left, place)
+    offsets = offsets_of(left)[listed.offsets]
+    of_user = np.searchsorted(listed.offsets, place, side="right") - 1
+    best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
+    graded = (gains != 1).any()
+    return TiedRanks(
+        best, n_tied, np.diff(offsets)[of_user], users[of_user], gains if graded else None
+    )
+
+
+def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
+    """Return pairs, and the positions of each pair's first occurrence: events may be repeated."""
+    key = pairs.users.codes * len(pairs.items.names) + pairs.items.codes
+    return pairs, np.unique(key, return_index=True)[1]
+
+
+def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
+    """Refuse pairs of which no user, or no item, has a score: they may be called otherwise."""
+    if not len(gone.items):
+        return
+    if not (listed.counts[gone.counts > 0] > 0).any():
+        raise ValueError(
+            f"exclude has user {excluded.users.name(0)!r}, scores does not, nor any other user of "
+            "exclude; name the users as scores does, and see that user and item are not swapped"
+        )
+    if not np.isin(gone.items, listed.items).any():
+        raise ValueError(
+            f"exclude has item {excluded.items.name(0)!r}, scores does not, nor any other item of "
+            "exclude; name the items as scores does, or leave exclude out if none is a candidate"
+        )
+
+
+def _positive(listed: Gathered) -> tuple[IntArray, FloatArray]:
+    """Return the positions of the relevant candidates, and how relevant they are."""
+    refuse_twice(listed)
+    gains = relevance_of(listed.pairs)[listed.rows]
+    place = np.flatnonzero(gains > 0)
+    return place, gains[place]
+
+
+def _found(users: NDArray[Any], listed: Gathered, wanted: Gathered) -> tuple[IntArray, FloatArray]:
+    """Return the positions of the relevant items among the candidates, and their relevance."""
+    gains = relevance_of(wanted.pairs)[wanted.rows]
+    label, place = find(listed, wanted)
+    missing = gains > 0
+    missing[label] = False
+    for i in np.flatnonzero(missing)[:1]:
+        x = int(np.searchsorted(wanted.offsets, i, side="right")) - 1
+        if not listed.counts[x]:
+            raise ValueError(
+                f"relevant has user {users.tolist()[x]!r}, scores does not; score the candidates "
+                "of this user, or leave the user out of relevant"
+            )
+        raise ValueError(
+            f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "
+            "or use ranks_from_recommendations, where it counts as missed"
+        )
+    kept = gains[label] > 0
+    return place[kept], gains[label][kept]
+
+
+def _check_scores(
+    listed: Gathered, scores: NDArray[Any], left: NDArray[np.bool_], place: IntArray
+) -> None:
+    if scores.dtype.kind != "f":
+        return
+    for i in np.flatnonzero(np.isnan(scores) & left)[:1]:
+        raise ValueError(
+            f"{listed.at(i)}: the score is missing; each candidate must have a score: leave the "
+            "item out, or put it last with a score of -inf"
+        )
+    for i in place[np.isinf(scores[place])][:1]:
+        raise ValueError(
+            f"{listed.at(i)}: the score is {scores[i]}; a relevant item's must be finite"
+        )
+
+
+def _count(
+    scores: NDArray[Any], offsets: IntArray, of_user: IntArray, place: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the best rank of each relevant item, and the number of others with its score.
+
+    Item i is at `place[i]` of the scores, and its user has those from `offsets[of_user[i]]` on.
+    """
+    above, tied = np.empty_like(place), np.empty_like(place)
+    target, starts, n_items = scores[place], offsets[of_user], np.diff(offsets)[of_user]
+    many = np.bincount(of_user)[of_user] > FEW
+    for i in np.split(np.flatnonzero(many), np.flatnonzero(np.diff(of_user[many])) + 1):
+        if len(i):
+            ascending = np.sort(scores[starts[i[0]] : starts[i[0]] + n_items[i[0]]])
+            first, end = (np.searchsorted(ascending, target[i], side) for side in ("left", "right"))
+            above[i], tied[i] = n_items[i] - end, end - first - 1
+    few = np.flatnonzero(~many)
+    pieces = np.flatnonzero(np.diff(np.cumsum(n_items[few]) // PIECE)) + 1
+    for i in np.split(few, pieces):
+        rows = scores[ranges(starts[i], n_items[i])]
+        limit = np.repeat(target[i], n_items[i])
+        first = np.cumsum(n_items[i]) - n_items[i]
+        if len(i):
+            above[i] = np.add.reduceat(rows > limit, first, dtype=np.int64)
+            tied[i] = np.add.reduceat(rows == limit, first, dtype=np.int64) - 1
+    return above + 1, tied

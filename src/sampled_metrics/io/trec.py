@@ -1,0 +1,176 @@
+"""Run and qrels files of TREC, as tables whose columns this package knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sampled_metrics._arguments import as_path
+from sampled_metrics.io._files import open_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["read_qrels", "read_run"]
+
+
+def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
+    r"""Read a run: the ranked documents of each topic, in trec_eval's order.
+
+    Parameters
+    ----------
+    path : path
+        A text file, plain or gzip compressed (``.gz``). Each line has six columns with blanks
+        between them: topic, Q0, document, rank, score and run.
+
+    Returns
+    -------
+    DataFrame
+        Columns user (the topic) and item (the document), both strings, score and rank; topics in
+        the order in which they first appear, and each topic's documents by rank.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If a line has other columns, a score is not a finite number, or a document occurs twice for
+        a topic. The error names the line.
+
+    See Also
+    --------
+    read_qrels : reads the relevant documents.
+
+    Notes
+    -----
+    Like trec_eval, this function ignores the ranks in the file. It orders documents by descending
+    score, in single precision, and documents with the same score by descending name. So
+    ``ranks_from_recommendations(read_run(run), read_qrels(qrels))`` ranks as trec_eval does. To
+    average over ties instead, give such a table to `ranks_from_scores`.
+
+    trec_eval leaves out topics that only one of the two files has. Here, topics that only the run
+    has get no relevant items, so metrics are NaN for them, and means leave them out. Topics that
+    only the qrels have are refused. To count them, as trec_eval's option -c does, give
+    ``absent="missed"``; to leave them out, take them out of the qrels.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run = Path(folder, "run.txt")
+    ...     _ = run.write_text("t1 Q0 d3 1 0.5 mine\nt1 Q0 d9 2 0.5 mine\n")
+    ...     read_run(run)
+      user item  score  rank
+    0   t1   d9    0.5     1
+    1   t1   d3    0.5     2
+    """
+    table = _read(path, ("user", "", "item", "", "score", ""), "score", _as_score)
+    with np.errstate(over="ignore"):
+        score = table["score"].to_numpy().astype(np.float32)  # trec_eval keeps so much of it
+    topic = table["user"].factorize()[0]
+    keys = table.assign(topic=topic, score=-score)
+    order = keys.sort_values("item", ascending=False).sort_values(["topic", "score"], kind="stable")
+    table = table.loc[order.index].reset_index(drop=True)
+    return table.assign(rank=table.groupby("user", sort=False).cumcount() + 1)
+
+
+def read_qrels(path: str | os.PathLike[str]) -> pd.DataFrame:
+    r"""Read relevance judgments: how relevant the judged documents of each topic are.
+
+    Parameters
+    ----------
+    path : path
+        A text file, plain or gzip compressed (``.gz``). Each line has four columns with blanks
+        between them: topic, iteration, document and relevance, a whole number.
+
+    Returns
+    -------
+    DataFrame
+        Columns user (the topic) and item (the document), both strings, and relevance. A negative
+        relevance (not judged, or spam) becomes 0, as in trec_eval.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If a line has other columns, a relevance is not a whole number, or a document occurs twice
+        for a topic. The error names the line.
+
+    See Also
+    --------
+    read_run : reads the ranked documents, and says how the two are used.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     qrels = Path(folder, "qrels.txt")
+    ...     _ = qrels.write_text("t1 0 d9 2\nt1 0 d4 -1\n")
+    ...     read_qrels(qrels)
+      user item  relevance
+    0   t1   d9          2
+    1   t1   d4          0
+    """
+    table = _read(path, ("user", "", "item", "relevance"), "relevance", _as_relevance)
+    return table.assign(relevance=table["relevance"].clip(lower=0))
+
+
+def _as_score(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError
+    return number
+
+
+def _as_relevance(text: str) -> int:
+    number = int(text)
+    if abs(number) >= 2**53:
+        raise ValueError
+    return number
+
+
+def _read(
+    path: str | os.PathLike[str],
+    columns: tuple[str, ...],
+    value: str,
+    convert: Callable[[str], float],
+) -> pd.DataFrame:
+    """Return the columns of a file that have a name; the last one of these is a number."""
+    import pandas as pd
+
+    users, items, values, lines = [], [], [], []
+    user, item, at = (columns.index(name) for name in ("user", "item", value))
+    for number, line in enumerate(open_lines(as_path("path", path)), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != len(columns):
+            problem = f"{len(columns)} columns expected, {len(fields)} found"
+            raise ValueError(f"{path}, line {number}: {problem}: {line[:80]!r}")
+        if "\ufffd" in line:
+            raise ValueError(f"{path}, line {number}: the text is not UTF-8: {line[:80]!r}")
+        try:
+            values.append(convert(fields[at].replace("_", "?")))  # Python takes 1_000 as a number
+        except ValueError:
+            kind = "whole number" if value == "relevance" else "finite number"
+            raise ValueError(
+                f"{path}, line {number}: the {value} is {fields[at]!r}; it must be a {kind}"
+            ) from None
+        users.append(fields[user])
+        items.append(fields[item])
+        lines.append(number)
+    if not users:
+        raise ValueError(f"{path} is empty")
+    table = pd.DataFrame({"user": users, "item": items, value: values})
+    for i in np.flatnonzero(table.duplicated(["user", "item"]))[:1]:
+        raise ValueError(
+            f"{path}, line {lines[i]}: topic {users[i]!r} has document {items[i]!r} twice"
+        )
+    return table

@@ -1,0 +1,33 @@
+"""What an evaluation on sampled items reports: the draws, and the probabilities behind them."""
+
+from sampled_metrics.sampling._probabilities import (
+    blocks,
+    chain_probabilities,
+    expectation,
+    expectation_over_ties,
+    nodes_of_ties,
+    probabilities,
+)
+from sampled_metrics.sampling._quadrature import HEAD, rank_grid
+from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
+from sampled_metrics.sampling.draw import Draw, expect_terms, number_of_items
+from sampled_metrics.sampling.weighted import WeightedDraw
+
+__all__ = [
+    "HEAD",
+    "Draw",
+    "WeightedDraw",
+    "blocks",
+    "by_count",
+    "chain_probabilities",
+    "expect_terms",
+    "expectation",
+    "expectation_over_ties",
+    "nodes_of_ties",
+    "number_of_items",
+    "probabilities",
+    "rank_grid",
+    "relevance_weights",
+    "sampled_values",
+    "term_values",
+]

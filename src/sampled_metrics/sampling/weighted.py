@@ -1,0 +1,423 @@
+r"""What sampling by popularity does: a draw of the irrelevant items in proportion to weights.
+
+Many evaluations draw the items in proportion to how often they occur in the training data. Then
+the rank of the relevant item does not determine the distribution of its sampled rank: it matters
+which items are above.
+
+With replacement, the draws are independent, and the number of drawn items above is binomial. Its
+probability is the share of the weight that is above. Without replacement, each draw is from the
+items that are left. Imagine that every item rings once, at a random time with an exponential
+distribution whose rate is the item's weight. The items in the order of their rings are such draws
+(Efraimidis & Spirakis 2006). Whether an item has rung by a fixed time is independent of the others,
+so the numbers of rings above and below are sums of independent indicators (Poisson-binomial).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._arguments import (
+    RNG,
+    FloatArray,
+    IntArray,
+    as_array,
+    as_choice,
+    as_flag,
+    as_generator,
+    as_integer,
+    as_kind,
+    index_of,
+    read_only,
+    refuse,
+    shown,
+)
+from sampled_metrics.metrics import Metric
+from sampled_metrics.sampling._probabilities import blocks, probabilities
+from sampled_metrics.sampling._terms import sampled_values
+
+__all__ = ["WeightedDraw"]
+
+Method = Literal["exact", "approximate"]
+
+SMALLEST = 1e-200  # positive weight, relative to the largest
+TAIL = 37.0  # probabilities below exp(-37), the rounding error of 1, are left out
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class WeightedDraw:
+    r"""How a sampled evaluation draws irrelevant items in proportion to weights, as by popularity.
+
+    It has the methods of `Draw`. The rank of the relevant item is not enough here, so they take
+    masks, which say of each item whether it is ranked above the relevant one. Each mask is for one
+    relevant item.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of drawn items m, at least 1; without replacement at most the number of positive
+        weights.
+    weights : array_like of float, shape (n_items,) or (n_instances, n_items)
+        Weight of each item, 0 or above, for all instances or for each of them. An item of weight
+        0 is never drawn: give this weight to the relevant item itself, and to the items that are
+        not ranked for the instance, such as its training items.
+    replacement : bool
+        Whether one item may be drawn twice. If not, each item is drawn from those that are left,
+        in proportion to their weights.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range; without replacement, if a positive weight is less than
+        1e-200 of the largest.
+
+    Notes
+    -----
+    With replacement, only sums of weights matter. Let the weights be whole numbers, such as counts
+    of events, with the sum :math:`W_+` above the relevant item and W in all. Then a `WeightedDraw`
+    is a `Draw` for rank :math:`W_+ + 1` of W + 1. Use that form if you know only the sums.
+
+    No estimator takes a `WeightedDraw`: a sampled rank says something about the weight above the
+    relevant item, but the number of items above does not follow from that weight.
+
+    Examples
+    --------
+    Of six items, the first and the fourth are ranked above the relevant one, with 60 percent of
+    the weight.
+
+    >>> weights = [50, 20, 10, 10, 5, 5]
+    >>> above = [True, False, False, True, False, False]
+    >>> WeightedDraw(2, weights).pmf(above)
+    array([0.16, 0.48, 0.36])
+    >>> WeightedDraw(2, weights, replacement=False).pmf(above).round(4)
+    array([0.1202, 0.7243, 0.1556])
+    """
+
+    n_samples: int
+    weights: FloatArray
+    replacement: bool
+
+    def __init__(self, n_samples: int, weights: ArrayLike, *, replacement: bool = True) -> None:
+        object.__setattr__(self, "n_samples", as_integer("n_samples", n_samples))
+        object.__setattr__(self, "replacement", as_flag("replacement", replacement))
+        object.__setattr__(self, "weights", read_only(_as_weights(weights)))
+        largest = self.weights.max(axis=-1, keepdims=True)
+        if not (largest > 0).all():
+            row = np.argwhere(largest[..., 0] == 0)[0].tolist()
+            raise ValueError(
+                f"weights{row or ''} holds no positive weight; some item must have one"
+            )
+        if self.replacement:
+            return
+        if (bad := (self.weights > 0) & (self.weights < SMALLEST * largest)).any():
+            refuse("weights", self.weights, bad, f"0 or at least {SMALLEST} times the largest")
+        if (few := np.count_nonzero(self.weights, axis=-1).min()) < self.n_samples:
+            raise ValueError(
+                f"n_samples is {self.n_samples}; without replacement it must be at most the "
+                f"number of positive weights, {few}"
+            )
+
+    def pmf(self, above: ArrayLike, *, method: Method = "exact") -> FloatArray:
+        r"""Compute the probability of each sampled rank.
+
+        With H the number of drawn items above the relevant one, the sampled rank is
+        :math:`S = 1 + H`. With replacement H is binomial with the share of the weight that
+        is above. Without, let :math:`P_+(h; t)` be the probability that h items above have rung
+        at time t, :math:`J_+(h; t)\,dt` the probability that the h-th of them then rings (for
+        h = 0 it is 0), and :math:`P_-`, :math:`J_-` the same below. The last draw is an item above
+        or below, so
+
+        .. math:: P(H = h) = \int_0^\infty
+                  J_+(h; t)\, P_-(m - h; t) + P_+(h; t)\, J_-(m - h; t) \, dt.
+
+        Parameters
+        ----------
+        above : array_like of bool, shape (n_items,) or (n_instances, n_items)
+            Whether each item is ranked above the relevant one, in the order of the weights. The
+            entries of items of weight 0 do not matter.
+        method : {"exact", "approximate"}
+            How to compute it without replacement: by the integral, or by its integrand at one time
+            t, at which m - 1/3 rings are expected. This is about the median time of the m-th ring.
+
+        Returns
+        -------
+        ndarray of float64, shape ``above.shape[:-1] + (n_samples + 1,)``
+            Probabilities of the sampled ranks 1, ..., ``n_samples + 1``; the last axis sums to 1.
+            With weights for each instance, the leading shapes of both broadcast.
+
+        Raises
+        ------
+        ValueError
+            If `above` is not boolean, or does not fit the weights.
+
+        Notes
+        -----
+        "exact" is right to 12 digits, whatever the ratios of the weights. The integrand is smooth
+        in the logarithm of t, and 0 at both ends, so that the trapezoidal rule with 30 to 200
+        times is exact up to rounding (Trefethen & Weideman 2014); it needs more of them where the
+        weights differ by many orders of magnitude. For one mask of 1,000 items and 100 samples
+        this takes some 20 milliseconds; the time grows with the product of both.
+
+        "approximate" is some 25 times faster where there are many masks. It is exact for equal
+        weights and for one sample. In trials with masks drawn at random, its distribution differed
+        from the exact one by at most 0.02 (total variation) for 6 to 50 items, and by at most
+        0.004 for 200 and more. It differs most if the mask holds just the heaviest items and as
+        many are drawn: with 200 items and weights that span many orders of magnitude, by 0.013.
+
+        Examples
+        --------
+        >>> weights = 1 / np.arange(1, 201)
+        >>> draw = WeightedDraw(20, weights, replacement=False)
+        >>> above = np.arange(200) % 4 == 0
+        >>> draw.pmf(above)[:6].round(4)
+        array([0.    , 0.0028, 0.0239, 0.0882, 0.1838, 0.2441])
+        >>> draw.pmf(above, method="approximate")[:6].round(4)
+        array([0.    , 0.0027, 0.0239, 0.0882, 0.1837, 0.244 ])
+        """
+        as_choice("method", method, ("exact", "approximate"))
+        m = self.n_samples
+        masks, weights, shape = self._rows(above)
+        if self.replacement:
+            part, whole = _sums(masks, weights)
+            return probabilities(part + 1, whole + 1, m, replacement=True).reshape(*shape, m + 1)
+        found = [
+            _successive(masks[block], weights[block], m, method, same=self.weights.ndim == 1)
+            for block in blocks(len(masks), masks.shape[1])
+        ]
+        return np.concatenate([np.empty((0, m + 1)), *found]).reshape(*shape, m + 1)
+
+    def expect(self, above: ArrayLike, metric: Metric, *, method: Method = "exact") -> FloatArray:
+        r"""Compute the expectation of a sampled metric.
+
+        .. math:: E[M(S)] = \sum_{i=1}^{m+1} P(S = i)\, M(i),
+
+        where :math:`M(i)` is the metric of rank i among ``n_samples + 1`` items.
+
+        Parameters
+        ----------
+        above, method
+            As in `pmf`.
+        metric : Metric
+            The metric, such as ``NDCG(k=10)``.
+
+        Returns
+        -------
+        ndarray of float64, shape ``above.shape[:-1]``
+            Expected sampled metric of each instance.
+
+        Raises
+        ------
+        ValueError
+            As `pmf`; if `metric` is not a `Metric`.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Recall
+        >>> popularity = 1 / np.arange(1, 1000)
+        >>> popular, unpopular = np.arange(999) < 49, np.arange(999) >= 950
+        >>> WeightedDraw(100, popularity).expect([popular, unpopular], Recall(k=10)).round(3)
+        array([0., 1.])
+        """
+        as_kind("metric", metric, Metric, "Recall(k=10)")
+        expected: FloatArray = self.pmf(above, method=method) @ sampled_values(
+            metric, self.n_samples
+        )
+        return expected
+
+    def rvs(self, above: ArrayLike, *, repeats: int | None = None, rng: RNG = None) -> IntArray:
+        """Draw random sampled ranks.
+
+        With replacement, the binomial number of drawn items above is drawn directly. Without
+        replacement, a time is drawn for each item, and the first `n_samples` items are taken.
+
+        Parameters
+        ----------
+        above : array_like of bool, shape (n_items,) or (n_instances, n_items)
+            As in `pmf`.
+        repeats : int, optional
+            How many times to draw for every mask.
+        rng : None, int, SeedSequence or Generator
+            Source of randomness, as in SciPy; None draws differently each time.
+
+        Returns
+        -------
+        ndarray of int64, shape (), (n_instances,) or (repeats, n_instances)
+            Sampled ranks in 1, ..., ``n_samples + 1``, independent of each other.
+
+        Raises
+        ------
+        ValueError
+            As `pmf`; if `repeats` is below 1.
+
+        Examples
+        --------
+        >>> draw = WeightedDraw(2, [50, 20, 10, 10, 5, 5], replacement=False)
+        >>> draw.rvs([True, False, False, True, False, False], repeats=8, rng=1)
+        array([2, 2, 2, 3, 2, 1, 2, 3])
+        """
+        times = None if repeats is None else as_integer("repeats", repeats)
+        generator = as_generator(rng)
+        masks, weights, shape = self._rows(above)
+        size = (times or 1, len(masks))
+        if self.replacement:
+            part, whole = _sums(masks, weights)
+            hits = generator.binomial(self.n_samples, part / whole, size=size)
+        else:
+            hits = np.empty(size, dtype=np.int64)
+            row = np.tile(np.arange(len(masks)), size[0])
+            for block in blocks(row.size, masks.shape[1]):
+                x = row[block]
+                with np.errstate(divide="ignore"):  # an item of weight 0 never rings
+                    rings = generator.exponential(size=masks[x].shape) / _relative(weights[x])
+                first = np.argpartition(rings, self.n_samples - 1)[:, : self.n_samples]
+                hits.flat[block] = np.take_along_axis(masks[x], first, axis=1).sum(axis=1)
+        return 1 + hits.reshape(shape if times is None else (times, *shape))
+
+    def _rows(self, above: ArrayLike) -> tuple[NDArray[np.bool_], FloatArray, tuple[int, ...]]:
+        """Return masks and weights, shape (n_rows, n_items), and the shape of the rows."""
+        _no_index("above", above)
+        mask = as_array("above", above)
+        if mask.dtype.kind != "b":
+            raise ValueError(
+                f"above is of type {mask.dtype}; above must hold True or False for each item"
+            )
+        fits = mask.shape[-1:] == self.weights.shape[-1:]
+        try:
+            shape = np.broadcast_shapes(mask.shape, self.weights.shape)
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(
+                f"above has shape {mask.shape}, weights has shape {self.weights.shape}; above must "
+                "have one entry per item, or one row of them per instance"
+            )
+        flat = (-1, shape[-1])
+        masks = np.broadcast_to(mask, shape).reshape(flat)
+        return masks, np.broadcast_to(self.weights, shape).reshape(flat), shape[:-1]
+
+
+def _no_index(name: str, values: object) -> None:
+    if index_of(values) is not None:
+        raise ValueError(
+            f"{name} is a {type(values).__name__} with an index; pass {name}.to_numpy(), with the "
+            "items of weights and above in the same order"
+        )
+
+
+def _as_weights(weights: ArrayLike) -> FloatArray:
+    _no_index("weights", weights)
+    given = as_array("weights", weights)
+    if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
+        raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
+    w: FloatArray = given.astype(np.float64)
+    if (bad := ~(np.isfinite(w) & (w >= 0))).any():
+        refuse("weights", given, bad, "finite and 0 or above")
+    return w
+
+
+def _relative(weights: FloatArray) -> FloatArray:
+    """Return weights whose largest one is 1 in each row."""
+    relative: FloatArray = weights / weights.max(axis=1, keepdims=True)
+    return relative
+
+
+def _sums(masks: NDArray[np.bool_], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the weight above and in all of each row, as multiples of a very small weight."""
+    part, whole = np.empty((2, len(masks)))
+    for block in blocks(*masks.shape):
+        exponent = np.frexp(weights[block].max(axis=1, keepdims=True))[1]
+        scaled = np.ldexp(weights[block], 52 - exponent)  # exact
+        whole[block] = scaled.sum(axis=1)
+        part[block] = np.where(masks[block], scaled, 0.0).sum(axis=1)
+    return np.minimum(part, whole), whole
+
+
+def _successive(
+    masks: NDArray[np.bool_], weights: FloatArray, m: int, method: Method, *, same: bool
+) -> FloatArray:
+    """Return the probabilities that h of m items drawn one after the other are above.
+
+    The weights are the same for all masks, or not.
+    """
+    weights = _relative(weights)
+    alike = [_times(w[w > 0], m, method) for w in (weights[:1] if same else weights)]
+    times = alike * len(masks) if same else alike
+    if method == "approximate":  # all masks together
+        at = np.concatenate(times)
+        p = _last_draw(np.where(masks, weights, 0.0), np.where(masks, 0.0, weights), at, m)
+    else:
+        p = np.stack(
+            [
+                _last_draw(w[mask & (w > 0)], w[~mask & (w > 0)], at, m).sum(axis=0)
+                for mask, w, at in zip(masks, weights, times, strict=True)
+            ]
+        )
+    p /= p.sum(axis=1, keepdims=True)
+    return p
+
+
+def _last_draw(above: FloatArray, below: FloatArray, times: FloatArray, m: int) -> FloatArray:
+    """Return how likely the m-th ring is at each time, with h above: shape (n_times, m + 1)."""
+    rung, rate = _rings(above, times, m)
+    rung_below, rate_below = _rings(below, times, m)
+    p = np.zeros((len(times), m + 1))
+    p[:, 1:] = rate * rung_below[:, ::-1]
+    p[:, :m] += rung * rate_below[:, ::-1]
+    return p
+
+
+def _rings(weights: FloatArray, times: FloatArray, m: int) -> FloatArray:
+    """Return P(h have rung) and the rate of the next ring then, of h < m: shape (2, n_times, m).
+
+    The rate is per unit of log time, and is 0 unless h have rung. All terms are positive: no
+    digits cancel. The weights have the shape (n_items,), or (n_times, n_items).
+    """
+    found = np.zeros((2, len(times), m))
+    found[0, :, 0] = 1
+    for weight in weights.T:
+        expected = (weight * times)[:, None]
+        waiting, rung = np.exp(-expected), -np.expm1(-expected)
+        rate = expected * waiting * found[0]
+        one_more = rung * found[..., :-1]
+        found *= waiting
+        found[..., 1:] += one_more
+        found[1] += rate
+    return found
+
+
+def _times(weights: FloatArray, m: int, method: Method) -> FloatArray:
+    """Return times of the m-th ring, evenly spaced in log time, or one in their middle.
+
+    Their range is from where m rings are almost impossible to where they are almost certain, by
+    Hoeffding's (1956) bound. The integrand is a sum of likelihoods of the time given
+    who has rung. Their Fisher information about log time says how narrow they are, and their
+    complex singularities are pi / 2 away.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import xlogy
+
+    n = len(weights)
+    first = np.log(m / weights.sum()) - TAIL / m - 1
+    last = np.log((TAIL + 1 + np.log(n)) / weights.min())
+
+    def rung_and_waiting(log_time: float) -> tuple[float, float]:
+        expected = weights * np.exp(log_time)
+        return float(-np.expm1(-expected).sum()), float(np.exp(-expected).sum())
+
+    if method == "approximate":  # at the median, about m - 1/3 rings are expected
+        return np.exp([brentq(lambda u: rung_and_waiting(u)[0] - m + 1 / 3, first, last)])
+
+    def exponent(log_time: float, k: int) -> float:
+        rung, waiting = rung_and_waiting(log_time)
+        bound = xlogy(k, k / rung) + xlogy(n - k, (n - k) / waiting)
+        return float(np.copysign(bound, rung - k))
+
+    low = brentq(lambda u: exponent(u, m) + TAIL, first, last)
+    high = brentq(lambda u: exponent(u, m - 1) - TAIL, first, last)
+    expected = np.minimum(weights * np.exp(np.linspace(low, high, 20))[:, None], 700.0)
+    information = (expected**2 / np.expm1(expected)).sum(axis=1).max()
+    step = 0.7 / np.sqrt(information + 8)
+    return np.exp(np.linspace(low, high, int((high - low) / step) + 2))

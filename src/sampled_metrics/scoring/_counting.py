@@ -1,0 +1,202 @@
+"""Scores are compared and counted where they are: by NumPy in memory, or on a model's device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sampled_metrics._arguments import IntArray
+
+FEW_ITEMS = 10_000  # up to so many, NumPy compares rows of scores together, not one by one
+MOST_IN_A_BYTE = 255
+
+
+class Block:
+    """The scores of some users in a NumPy array, and the instances that are ranked by them.
+
+    Parameters
+    ----------
+    scores : array, shape (n_rows, n_items)
+        In C order.
+    rows : array of int64, shape (n_instances,)
+        The row of each instance, ascending.
+    items : array of int64, shape (n_instances,)
+        The held-out item of each instance.
+    lists : scipy.sparse.csr_array, shape (n_instances, n_items)
+        Of each instance, the items that are the candidates, or those that are not.
+    only : bool
+        Whether they are the candidates.
+    """
+
+    piece = 2**18  # scores that are compared together, so that they stay in the cache
+
+    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, *, only: bool):
+        self.scores, self.rows, self.items, self.lists, self.only = scores, rows, items, lists, only
+        self.n_items = scores.shape[1]
+        lengths = np.diff(lists.indptr)
+        self.n_others = (lengths if only else self.n_items - lengths) - 1
+        # From the same array as the scores it is compared with: another product may round otherwise
+        self.target = self.take(rows * self.n_items + items)
+        self.listed = self.take(np.repeat(rows * self.n_items, lengths) + lists.indices)
+        self.limits = self.repeat(self.target, lengths)
+
+    def above_and_tied(self) -> tuple[IntArray, IntArray]:
+        """Count of each instance the candidates above the held-out item, and the others level."""
+        above, below = self.count("greater", "less")
+        return above, self.n_others - above - below
+
+    def count(self, *comparisons: str) -> list[IntArray]:
+        """Count of each instance the candidates that compare so with the held-out item."""
+        listed = [self.count_listed(comparison) for comparison in comparisons]
+        if self.only:
+            return listed
+        return [row - part for row, part in zip(self.count_rows(comparisons), listed, strict=True)]
+
+    def first_bad(self, tied: IntArray) -> tuple[int, int] | None:
+        """Return an instance and an item with a score that has no place in a ranking, if any."""
+        infinite = ~self.on_host(self.is_finite(self.target))
+        bad = infinite.copy()
+        # NaN is neither above nor below. Counting both, not what is equal, makes it look like a
+        # tie, so that only instances with ties need a closer look.
+        if (x := np.flatnonzero(tied)).size:
+            some = type(self)(
+                self.scores, self.rows[x], self.items[x], self.lists[x], only=self.only
+            )
+            bad[x] |= some.count("equal")[0] <= tied[x]
+        for x in np.flatnonzero(bad)[:1].tolist():
+            row = self.scores[int(self.rows[x]), :]
+            listed = np.zeros(self.n_items, dtype=bool)
+            listed[self.lists.indices[self.lists.indptr[x] : self.lists.indptr[x + 1]]] = True
+            wrong = self.on_host(row != row) & (listed == self.only)
+            wrong[self.items[x]] = infinite[x]
+            return x, int(np.argmax(wrong))
+        return None
+
+    # What other arrays do in another way
+
+    def take(self, places: IntArray) -> Any:
+        """Return the scores at these places of the array, row after row."""
+        return self.scores.ravel().take(places)
+
+    def repeat(self, values: Any, lengths: IntArray) -> Any:
+        return np.repeat(values, lengths)
+
+    def take_rows(self, rows: IntArray) -> Any:
+        return self.scores[rows]
+
+    def is_finite(self, values: Any) -> Any:
+        return np.isfinite(values)
+
+    def on_host(self, flags: Any) -> NDArray[np.bool_]:
+        return np.asarray(flags)
+
+    def count_listed(self, comparison: str) -> IntArray:
+        """Count the scores of each list that compare so with the target."""
+        flags = getattr(np, comparison)(self.listed, self.limits)
+        counts: IntArray = np.diff(np.searchsorted(np.flatnonzero(flags), self.lists.indptr))
+        return counts
+
+    def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
+        """Count the scores of each row that compare so with the target."""
+        counts = [np.empty(len(self.rows), dtype=np.int64) for _ in comparisons]
+        step = max(1, self.piece // self.n_items) if self.n_items <= FEW_ITEMS else 1
+        flags = Flags(min(step, len(self.rows)), self.n_items)
+        for start in range(0, len(self.rows), step):
+            piece = slice(start, start + step)
+            rows, limit = self.rows_of(piece), self.target[piece, None]
+            for count, comparison in zip(counts, comparisons, strict=True):
+                count[piece] = flags.count(comparison, rows, limit)  # the next in the cache
+        return counts
+
+    def rows_of(self, piece: slice) -> Any:
+        """Return the rows of scores of some instances."""
+        rows = self.rows[piece]
+        if (np.diff(rows) == 1).all():
+            return self.scores[int(rows[0]) : int(rows[-1]) + 1, :]
+        return self.take_rows(rows)
+
+
+class Flags:
+    """A place for the results of comparisons, in which those of each row are counted fast."""
+
+    def __init__(self, n_rows: int, n_items: int):
+        # Words of eight flags are added up, each byte of a word on its own: np.count_nonzero is
+        # slow along an axis. A byte holds the sum of so many words:
+        n_words = -(-n_items // 8)
+        n_sums = -(-n_words // MOST_IN_A_BYTE)
+        self.words = np.zeros((n_rows, n_sums, -(-n_words // n_sums)), dtype=np.uint64)
+        self.flags = self.words.view(np.bool_).reshape(n_rows, -1)[:, :n_items]
+
+    def count(self, comparison: str, rows: NDArray[Any], limit: NDArray[Any]) -> IntArray | int:
+        """Count for each row the scores that compare so with its limit."""
+        getattr(np, comparison)(rows, limit, out=self.flags[: len(rows)])
+        if len(rows) == 1:
+            return int(np.count_nonzero(self.flags[0]))
+        sums = self.words[: len(rows)].sum(axis=2).view(np.uint8)
+        counts: IntArray = sums.reshape(len(rows), -1).sum(axis=1, dtype=np.int64)
+        return counts
+
+
+def on_a_device(array: Any) -> bool:
+    """Tell whether something is an array of the array API or of torch, and not of NumPy."""
+    if isinstance(array, np.ndarray | np.generic) or not hasattr(array, "__dlpack__"):
+        return False
+    from array_api_compat import is_array_api_obj
+
+    return bool(is_array_api_obj(array))
+
+
+class DeviceBlock(Block):
+    """The same for an array of any other library, by the array API standard.
+
+    Places go to the device on which the scores are, and counts come back: the scores stay there.
+    """
+
+    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, *, only: bool):
+        from array_api_compat import array_namespace
+
+        self.xp = array_namespace(scores)
+        super().__init__(scores, rows, items, lists, only=only)
+
+    def take(self, places: IntArray) -> Any:
+        return self.xp.take(self.xp.reshape(self.scores, (-1,)), self.on_device(places))
+
+    def take_rows(self, rows: IntArray) -> Any:
+        return self.xp.take(self.scores, self.on_device(rows), axis=0)
+
+    def repeat(self, values: Any, lengths: IntArray) -> Any:
+        return self.xp.take(values, self.on_device(np.repeat(np.arange(len(lengths)), lengths)))
+
+    def is_finite(self, values: Any) -> Any:
+        floating = self.xp.isdtype(values.dtype, "real floating")
+        return self.xp.isfinite(values) if floating else values == values
+
+    def on_device(self, places: IntArray) -> Any:
+        from array_api_compat import device
+
+        return self.xp.asarray(places, device=device(self.scores))
+
+    def on_host(self, flags: Any) -> NDArray[Any]:
+        from array_api_compat import is_cupy_array, is_torch_array, to_device
+
+        moved = is_torch_array(flags) or is_cupy_array(flags)  # others NumPy asks itself
+        return np.asarray(to_device(flags, "cpu") if moved else flags)
+
+    def as_counts(self, numbers: Any) -> IntArray:
+        return self.on_host(numbers).astype(np.int64, copy=False)
+
+    def count_listed(self, comparison: str) -> IntArray:
+        flags = self.xp.astype(
+            getattr(self.xp, comparison)(self.listed, self.limits), self.xp.int32
+        )
+        running = self.xp.cumulative_sum(flags, include_initial=True)
+        ends = self.xp.take(running, self.on_device(self.lists.indptr))
+        return np.diff(self.as_counts(ends))
+
+    def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
+        rows, limit = self.rows_of(slice(None)), self.target[:, None]
+        compared = [getattr(self.xp, comparison)(rows, limit) for comparison in comparisons]
+        counts = [self.xp.count_nonzero(flags, axis=1) for flags in compared]
+        return [self.as_counts(count) for count in counts]

@@ -1,0 +1,359 @@
+"""From a model's scores to the ranks of the held-out items, by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._arguments import (
+    IntArray,
+    as_array,
+    as_csr,
+    as_flag,
+    as_integer,
+    find_ids,
+    shown,
+)
+from sampled_metrics.io import pairs_of
+from sampled_metrics.ranks import TiedRanks
+from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device
+from sampled_metrics.scoring.split import Split, pair_name
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from sampled_metrics.io import ByUser
+
+    Pairs: TypeAlias = sparse.sparray | sparse.spmatrix | ByUser
+
+__all__ = ["Recommender", "exact_ranks"]
+
+FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size is given
+
+
+class Recommender(Protocol):
+    """What `exact_ranks` needs from a model: the scores of all items for given users."""
+
+    def scores(self, users: IntArray, /) -> Any:
+        """Return the scores of all items, an array of shape (len(users), n_items)."""
+        ...
+
+
+def exact_ranks(
+    model: Recommender | Callable[[IntArray], Any] | ArrayLike | sparse.sparray | sparse.spmatrix,
+    split: Split,
+    *,
+    exclude: Pairs | None = None,
+    candidates: Pairs | None = None,
+    block_size: int | None = None,
+    progress: bool = True,
+) -> TiedRanks:
+    """Rank each held-out item among all items except the user's training items.
+
+    It counts the candidates that score above the held-out item, and those that tie with it. It
+    works on one block of users after the other, sorts nothing, and has the scores of only one
+    block in memory. A tensor is counted on its own device, and only the counts leave the device.
+
+    Parameters
+    ----------
+    model : Recommender, function, or matrix of shape (n_users, n_items)
+        What gives the scores. An object with a method ``scores(users)``, or a function of users,
+        gets an int64 array with the numbers of some users, and returns their rows of scores, shape
+        (len(users), n_items). It may use the same memory for every block, because each block is
+        counted before the next one is requested. A matrix holds the rows of all users.
+
+        Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
+        of any other library that follows the array API standard; or a sparse matrix of SciPy, in
+        which an entry that is not stored is a score of 0. The rows and columns of a
+        pandas.DataFrame are found by their labels, the split's names of users and items.
+    split : Split
+        The training events, and the held-out item of each instance.
+    exclude : table, path, dict or sparse matrix, optional
+        Further pairs of a user and an item that are not candidates, such as validation events: a
+        table with the columns user and item, the path of one (.parquet or .csv), or a dict from
+        user to items. They use the split's names if it has names, otherwise numbers. A sparse
+        matrix of shape (n_users, n_items) is not 0 at these pairs.
+    candidates : table, path, dict or sparse matrix, optional
+        The only pairs that may be candidates, given as in `exclude`. They must include the
+        held-out items; training items, and pairs in `exclude`, are taken out of them. By default
+        all items may be candidates.
+    block_size : int, optional
+        Number of instances scored at once. By default it is 256, more if there are few items, and
+        fewer if 256 instances have more than 134 million scores.
+    progress : bool
+        Whether a run of more than two seconds shows a progress bar.
+
+    Returns
+    -------
+    TiedRanks, one entry per held-out item
+        Its ``users`` are the split's, by name if they have names, and its ``n_items`` counts the
+        candidates. Each item is ranked among all candidates, including the user's other held-out
+        items.
+
+    Raises
+    ------
+    ValueError
+        If `model` is none of these, or `split` is not a Split; if scores have the wrong shape, are
+        masked or not real numbers, or a frame lacks a user or an item; if a candidate's score is
+        NaN or the held-out item's infinite (other items may have any score); if `exclude` or
+        `candidates` names what the split lacks, or a held-out item is excluded or not listed.
+
+    Notes
+    -----
+    A pair that occurs twice in `exclude` or `candidates` counts once.
+
+    Examples
+    --------
+    >>> from sampled_metrics import Split
+    >>> split = Split.from_pairs([0, 1], [0, 1], [0, 1], [2, 0], n_items=4)
+    >>> class Popular:
+    ...     def scores(self, users):
+    ...         return np.tile([3.0, 9.0, 2.0, 2.0], (len(users), 1))
+    >>> ranks = exact_ranks(Popular(), split)
+    >>> ranks.best, ranks.n_tied, ranks.n_items
+    (array([2, 1]), array([1, 0]), array([3, 3]))
+    >>> exact_ranks(Popular(), split, exclude={0: [1]}).best
+    array([1, 1])
+    >>> exact_ranks(Popular(), split, candidates={0: [2, 3], 1: [0, 1, 2]}).n_items
+    array([2, 2])
+
+    A library may count items from 1, and hold the scores of a padding item in column 0:
+
+    >>> scores = np.array([[0, 3.0, 9.0, 2.0, 2.0], [0, 3.0, 9.0, 2.0, 2.0]])
+    >>> exact_ranks(scores[:, 1:], split).best
+    array([2, 1])
+    """
+    from tqdm import tqdm
+
+    if not isinstance(split, Split):
+        raise ValueError(
+            f"split is of type {type(split).__name__}; it must be a Split, for example from "
+            "Split.from_pairs(train_users, train_items, test_users, test_items)"
+        )
+    scores, rule = as_model(model, split), candidates_of(split, exclude, candidates)
+    if block_size is None:
+        at_least, at_most = max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items
+        block_size = max(1, min(at_least, at_most))
+    block_size = as_integer("block_size", block_size)
+    by_user = np.argsort(split.users, kind="stable")  # a user's instances share a row of scores
+    above = np.empty(len(by_user), dtype=np.int64)
+    tied = np.empty_like(above)
+    silent = not as_flag("progress", progress)
+    with tqdm(total=len(by_user), desc="ranking", delay=2, disable=silent) as bar:
+        for start in range(0, len(by_user), block_size):
+            block = by_user[start : start + block_size]
+            above[block], tied[block] = _count(scores, split, rule, block)
+            bar.update(len(block))
+    users = split.users if split.user_names is None else split.user_names[split.users]
+    return TiedRanks(above + 1, tied, rule.sizes(split.users), users)
+
+
+def _count(
+    model: Model, split: Split, rule: Candidates, instances: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Count the candidates above and level with the held-out item of each instance."""
+    users, items = split.users[instances], split.items[instances]
+    block = model.block(users, items, rule.lists[users], only=rule.only)
+    above, tied = block.above_and_tied()
+    if (bad := block.first_bad(tied)) is not None:
+        x, item = bad
+        score = float(block.scores[int(block.rows[x]), item])
+        pair = pair_name(users[x], item, (split.user_names, split.item_names))
+        raise ValueError(
+            f"{model.name} is {score} for {pair}; "
+            "a candidate's score must not be NaN, the held-out item's must be finite"
+        )
+    return above, tied
+
+
+@dataclass(frozen=True)
+class Model:
+    """Rows of scores by user, and what an error calls them."""
+
+    name: str
+    rows: Callable[[IntArray], Any]
+    n_items: int
+
+    def block(self, users: IntArray, items: IntArray, lists: Any, *, only: bool) -> Block:
+        """Return the scores of instances, which are sorted by user, ready to count in."""
+        distinct, place = np.unique(users, return_inverse=True)
+        scores = _checked(self.name, self.rows(distinct), (len(distinct), self.n_items))
+        if on_a_device(scores):
+            return DeviceBlock(scores, place, items, lists, only=only)
+        if hasattr(scores, "toarray"):
+            scores = as_csr(scores).toarray()
+        return Block(np.ascontiguousarray(scores), place, items, lists, only=only)
+
+
+def as_model(model: Any, split: Split) -> Model:
+    """Return the model's rows of scores, whatever it is, or say that it has none."""
+    if isinstance(model, type):
+        raise ValueError(f"model is the class {model.__name__}; give an object of this class")
+    if callable(getattr(model, "scores", None)):
+        return Model("model.scores(users)", model.scores, split.n_items)
+    if callable(model):
+        return Model("model(users)", model, split.n_items)
+    if hasattr(model, "columns") and hasattr(model, "index"):
+        return Model("model", _rows_of_frame(model, split), split.n_items)
+    model = as_array("model", model) if isinstance(model, list | tuple) else model
+    shape = getattr(model, "shape", None)
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        raise ValueError(
+            f"model is of type {type(model).__name__}; it must be a matrix of scores of shape "
+            f"{split.train.shape}, a function that returns one row of scores per user, or an "
+            "object with such a method scores(users)"
+        )
+    matrix = _checked("model", model, split.train.shape)
+    if on_a_device(matrix):
+        return Model("model", lambda users: _take_rows(matrix, users), split.n_items)
+    matrix = as_csr(matrix) if hasattr(matrix, "tocsr") else matrix
+    return Model("model", lambda users: matrix[users], split.n_items)
+
+
+def _checked(name: str, given: Any, shape: tuple[int, int]) -> Any:
+    """Return scores as an array of NumPy or of a device, or sparse; refuse what they cannot be."""
+    if isinstance(given, np.ma.MaskedArray) or hasattr(given, "columns"):
+        raise ValueError(
+            f"{name} is of type {type(given).__name__}; it must be a plain array, in which column "
+            "i is item i: use filled(-np.inf) or to_numpy()"
+        )
+    if on_a_device(given):
+        return _checked_tensor(name, given, shape)
+    scores = given if hasattr(given, "tocsr") else as_array(name, given)
+    _check_shape(name, scores, shape, real=scores.dtype.kind in "fiub")
+    return scores
+
+
+def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
+    from array_api_compat import array_namespace, is_torch_array
+
+    if is_torch_array(scores):
+        scores = scores.detach()
+        if str(scores.layout) != "torch.strided":
+            raise ValueError(f"{name} is a sparse tensor; use {name}.to_dense()")
+    xp = array_namespace(scores)
+    if xp.isdtype(scores.dtype, "bool"):  # which the standard does not compare
+        scores = xp.astype(scores, xp.uint8)
+    real = xp.isdtype(scores.dtype, ("real floating", "integral"))
+    _check_shape(name, scores, shape, real=real)
+    return scores
+
+
+def _check_shape(name: str, scores: Any, shape: tuple[int, int], *, real: bool) -> None:
+    if tuple(scores.shape) != shape or not real:
+        raise ValueError(
+            f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "
+            f"users; it must be real numbers of shape {shape}"
+        )
+
+
+def _take_rows(matrix: Any, users: IntArray) -> Any:
+    from array_api_compat import array_namespace, device
+
+    xp = array_namespace(matrix)
+    return xp.take(matrix, xp.asarray(users, device=device(matrix)), axis=0)
+
+
+def _rows_of_frame(frame: Any, split: Split) -> Callable[[IntArray], NDArray[Any]]:
+    """Return the rows of a pandas.DataFrame by its labels, which are those of the split."""
+    items = _places("item", frame.columns, split.item_names, np.arange(split.n_items))
+    if len(frame.columns) > split.n_items:
+        extra = frame.columns.delete(items)[0]
+        raise ValueError(
+            f"model has a column {shown(extra)}, an item that split lacks; drop it from model, or "
+            "count it in split"
+        )
+    rows = np.zeros(split.n_users, dtype=np.int64)
+    users = np.unique(split.users)
+    rows[users] = _places("user", frame.index, split.user_names, users)
+    scores = _checked("model.to_numpy()", frame.to_numpy(), (len(frame), split.n_items))
+    return lambda users: scores[rows[users]][:, items]
+
+
+def _places(what: str, labels: Any, names: NDArray[Any] | None, wanted: IntArray) -> IntArray:
+    """Return the places of some users or items among a frame's labels."""
+    if not labels.is_unique:
+        raise ValueError(f"model has several {what}s {shown(labels[labels.duplicated()][0])}")
+    ids = wanted if names is None else names[wanted]
+    found: IntArray = labels.get_indexer(ids)
+    for i in np.flatnonzero(found < 0)[:1]:
+        raise ValueError(
+            f"model is a DataFrame without {what} {shown(ids.tolist()[i])}; label its rows by user "
+            f"and columns by item, or pass model.to_numpy() if it has the {what}s in split's order"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Of each user, the items that are the candidates (`only`), or those that are not."""
+
+    lists: sparse.csr_array
+    only: bool
+
+    def sizes(self, users: IntArray) -> IntArray:
+        """Return the number of candidates of each of these users."""
+        listed = np.diff(self.lists.indptr)[users].astype(np.int64)
+        return listed if self.only else self.lists.shape[1] - listed
+
+
+def candidates_of(split: Split, exclude: Pairs | None, candidates: Pairs | None) -> Candidates:
+    """Return the items that are listed, or all, less training items and what is excluded."""
+    out = split.train
+    if exclude is not None:
+        excluded = as_matrix("exclude", exclude, split)
+        _check_held_out(
+            split, excluded, "exclude holds", "leave this pair out of exclude", wanted=False
+        )
+        out = out + excluded
+    if candidates is None:
+        return Candidates(out, only=False)
+    listed = as_matrix("candidates", candidates, split)
+    _check_held_out(
+        split, listed, "candidates lacks", "add this item to the user's list", wanted=True
+    )
+    return Candidates(listed > out, only=True)
+
+
+def _check_held_out(
+    split: Split, matrix: sparse.csr_array, what: str, remedy: str, *, wanted: bool
+) -> None:
+    there = np.ravel(matrix[split.users, split.items]) if len(split.users) else np.empty(0)
+    for x in np.flatnonzero((there != 0) != wanted)[:1]:
+        names = split.user_names, split.item_names
+        pair = pair_name(split.users[x], split.items[x], names)
+        raise ValueError(f"{what} {pair}, which are held out; {remedy}")
+
+
+def as_matrix(name: str, given: Any, split: Split) -> sparse.csr_array:
+    """Return pairs of a user and an item, however they are given, as a matrix of True."""
+    from scipy import sparse
+
+    shape = split.train.shape
+    if sparse.issparse(given):
+        return _from_matrix(name, given, shape)
+    pairs = pairs_of(name, given, {"user": "user", "item": "item"})
+    rows = find_ids(name, "user", pairs.users.names, split.user_names, split.n_users)
+    columns = find_ids(name, "item", pairs.items.names, split.item_names, split.n_items)
+    cells = rows[pairs.users.codes], columns[pairs.items.codes]
+    return sparse.csr_array((np.ones(len(cells[0]), dtype=bool), cells), shape)
+
+
+def _from_matrix(name: str, matrix: Any, shape: tuple[int, int]) -> sparse.csr_array:
+    from scipy import sparse
+
+    if matrix.shape != shape or matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} has shape {matrix.shape} and dtype {matrix.dtype}; {name} must be a sparse "
+            f"matrix of numbers of the shape of split.train, {shape}"
+        )
+    found = sparse.csr_array(as_csr(matrix), copy=True)
+    found.sum_duplicates()
+    if (found.data != found.data).any():
+        raise ValueError(f"{name} holds NaN; {name} must be 0 where a pair is not meant")
+    found.eliminate_zeros()
+    return found.astype(np.bool_)

@@ -1,0 +1,455 @@
+"""Events become a `Split`: training events, and the held-out events that are to be ranked.
+
+Events come from files, arrays or tables, with ids of any kind. No data set is treated specially.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sampled_metrics._arguments import (
+    LARGEST_ID,
+    IntArray,
+    as_array,
+    as_choice,
+    as_csr,
+    as_flag,
+    as_ids,
+    as_integers,
+    as_names,
+    as_path,
+    count_ids,
+    factorize,
+    number_ids,
+    read_only,
+    same_index,
+)
+from sampled_metrics.io import open_lines, read_integers
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+__all__ = ["Split", "leave_last_out", "read_split"]
+
+Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Split:
+    """Training events, and the held-out events that a recommender has to rank.
+
+    Parameters
+    ----------
+    train : scipy.sparse.csr_array, shape (n_users, n_items)
+        One where the user has a training event with the item, empty elsewhere.
+    users : array_like of int, shape (n_instances,)
+        The user of each evaluated instance, in 0..n_users - 1.
+    items : array_like of int, shape (n_instances,)
+        The item held out for that user, in 0..n_items - 1.
+    user_names, item_names : array_like, shape (n_users,) or (n_items,), optional
+        The ids of the users and items in the original data.
+
+    Raises
+    ------
+    ValueError
+        If `train` holds anything but ones, an id is out of range, a pair occurs twice, a held-out
+        item is also among the user's training items, or names are too few, too many or repeated.
+
+    Examples
+    --------
+    >>> split = Split.from_pairs([0, 0, 1], [0, 1, 1], [0, 1], [2, 0])
+    >>> split.n_users, split.n_items
+    (2, 3)
+    >>> split.n_candidates  # how many items each held-out item is ranked among, including itself
+    array([1, 2])
+    """
+
+    train: sparse.csr_array
+    users: IntArray
+    items: IntArray
+    user_names: NDArray[Any] | None
+    item_names: NDArray[Any] | None
+
+    def __init__(
+        self,
+        train: sparse.csr_array,
+        users: ArrayLike,
+        items: ArrayLike,
+        user_names: ArrayLike | None = None,
+        item_names: ArrayLike | None = None,
+    ) -> None:
+        events = as_events(train)
+        same_index(users=users, items=items)
+        rows = as_integers("users", users, 0, LARGEST_ID, "2**31 - 1")
+        columns = as_integers("items", items, 0, LARGEST_ID, "2**31 - 1")
+        _check_pairs("", rows, columns, *events.shape)
+        names = (
+            as_names("user_names", user_names, events.shape[0]),
+            as_names("item_names", item_names, events.shape[1]),
+        )
+        for i in _repeats(rows, columns)[:1]:
+            pair = pair_name(rows[i], columns[i], names)
+            raise _PairError("", i, f"{pair} occur together twice")
+        for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
+            pair = pair_name(rows[i], columns[i], names)
+            raise _PairError("", i, f"{pair} are also a training event; hold out another item")
+        checked = (events, read_only(rows), read_only(columns), *names)
+        for field, value in zip(fields(self), checked, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return int(self.train.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.train.shape[1])
+
+    @property
+    def n_candidates(self) -> IntArray:
+        """Number of items to rank, all except the user's training items, shape (n_instances,)."""
+        return self.n_items - np.diff(self.train.indptr)[self.users].astype(np.int64)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        train_users: ArrayLike,
+        train_items: ArrayLike,
+        test_users: ArrayLike,
+        test_items: ArrayLike,
+        *,
+        n_users: int | None = None,
+        n_items: int | None = None,
+        repeated: Literal["refuse", "first"] = "refuse",
+    ) -> Split:
+        """Build a split from pairs of a user and an item.
+
+        Parameters
+        ----------
+        train_users, train_items : array_like, shape (n_events,)
+            The training events. Ids are integers from 0 on, or names: strings or other objects
+            that are not numbers. Names are numbered in the order in which they first appear, and
+            kept as `user_names` and `item_names`.
+        test_users, test_items : array_like, shape (n_instances,)
+            The held-out events. A user need not have training events.
+        n_users, n_items : int, optional
+            Numbers of users and items. Give them if some integer ids have no events. By default
+            every integer from 0 to the largest must occur, because an id without events would be
+            ranked as one more item.
+        repeated : {"refuse", "first"}
+            What to do with a pair of user and item that occurs several times: "refuse" raises an
+            error; "first" counts only its first event, where training events come before held-out
+            ones. A held-out event is then dropped if its user has a training event with its item.
+
+        Returns
+        -------
+        Split
+
+        Raises
+        ------
+        ValueError
+            If ids are missing, of mixed kinds, out of range or leave a gap; if lengths or the
+            indexes of two columns differ; if `repeated` is "refuse" and a pair occurs twice, or a
+            held-out item is also among the user's training items.
+
+        Examples
+        --------
+        >>> Split.from_pairs([0, 1], [0, 1], [0], [3], n_items=5).train.shape
+        (2, 5)
+        >>> split = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann"], ["nut"])
+        >>> split.items, split.item_names
+        (array([1]), array(['tea', 'nut'], dtype=object))
+        >>> Split.from_pairs([0, 0], [1, 1], [0, 0, 0], [2, 1, 0], repeated="first").items
+        array([2, 0])
+        """
+        as_choice("repeated", repeated, ("refuse", "first"))
+        same_index(train_users=train_users, train_items=train_items)
+        same_index(test_users=test_users, test_items=test_items)
+        users = {"train_users": train_users, "test_users": test_users}
+        items = {"train_items": train_items, "test_items": test_items}
+        (rows, test_rows), n_rows, user_names = number_ids("n_users", n_users, users)
+        (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
+        train, test = (rows, columns), (test_rows, test_columns)
+        names = (user_names, item_names)
+        return _build(train, test, (n_rows, n_columns), names, first=repeated == "first")
+
+
+class _PairError(ValueError):
+    """A pair that does not belong; `part` and `position` let a reader of files name the line."""
+
+    def __init__(self, part: str, position: int, problem: str) -> None:
+        super().__init__(part, int(position), problem)
+        self.part, self.position, self.problem = part, int(position), problem
+
+    def __str__(self) -> str:
+        i, part = self.position, self.part
+        return f"{part}users[{i}], {part}items[{i}]: {self.problem}"
+
+
+def as_events(train: sparse.csr_array) -> sparse.csr_array:
+    """Return a copy of the training events in canonical form, or say which is not a one."""
+    from scipy import sparse
+
+    if not sparse.issparse(train) or train.ndim != 2 or train.dtype.kind not in "biuf":
+        kind = f" of {train.dtype}" if sparse.issparse(train) else ""
+        raise ValueError(
+            f"train is a {type(train).__name__}{kind}; train must be a sparse matrix of numbers"
+        )
+    if 0 in train.shape:
+        raise ValueError(f"train has shape {train.shape}; it must have a user and an item or more")
+    events = sparse.csr_array(as_csr(train)).astype(np.float64)
+    events.sum_duplicates()
+    for at in np.flatnonzero(events.data != 1)[:1]:
+        row = np.searchsorted(events.indptr, at, side="right") - 1
+        raise ValueError(
+            f"train[{row}, {events.indices[at]}] is {events.data[at]}; "
+            "train must hold a 1 for each training event and nothing else, "
+            "as (train > 0).astype(float) does"
+        )
+    return events
+
+
+def _build(
+    train: tuple[IntArray, IntArray],
+    test: tuple[IntArray, IntArray],
+    shape: tuple[int, int],
+    names: Names = (None, None),
+    *,
+    first: bool = False,
+) -> Split:
+    """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
+    from scipy import sparse
+
+    _check_pairs("train_", *train, *shape)
+    _check_pairs("test_", *test, *shape)
+    if first:
+        users, items = (np.concatenate(both) for both in zip(train, test, strict=True))
+        is_first = np.ones(len(users), dtype=bool)
+        is_first[_repeats(users, items)] = False
+        in_train, in_test = np.split(is_first, [len(train[0])])
+        train = train[0][in_train], train[1][in_train]
+        test = test[0][in_test], test[1][in_test]
+    cells = train[0].astype(np.int32, copy=False), train[1].astype(np.int32, copy=False)
+    # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
+    events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
+    for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
+        pair = pair_name(train[0][i], train[1][i], names)
+        raise _PairError("train_", i, f"{pair} occur together twice")
+    try:
+        return Split(events, *test, *names)
+    except _PairError as error:
+        error.part = "test_"  # as the caller's arguments are called
+        raise
+
+
+def _check_pairs(part: str, users: IntArray, items: IntArray, n_users: int, n_items: int) -> None:
+    if users.ndim != 1 or users.shape != items.shape:
+        raise ValueError(
+            f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
+            "flat lists of the same length"
+        )
+    for what, ids, n in (("user", users, n_users), ("item", items, n_items)):
+        for i in np.flatnonzero(ids >= n)[:1]:
+            raise _PairError(part, i, f"{what} {ids[i]} is not in 0..{n - 1}")
+
+
+def pair_name(user: int, item: int, names: Names) -> str:
+    user_name, item_name = (
+        number if known is None else known[number]
+        for number, known in zip((user, item), names, strict=True)
+    )
+    return f"user {user_name} and item {item_name}"
+
+
+def _repeats(users: IntArray, items: IntArray) -> IntArray:
+    """Return the sorted positions of the pairs that were there at an earlier position."""
+    keys = users.astype(np.int64) * (LARGEST_ID + 1) + items
+    order = np.argsort(keys, kind="stable")
+    return np.sort(order[1:][np.diff(keys[order]) == 0])
+
+
+def read_split(
+    train_path: str | os.PathLike[str],
+    test_path: str | os.PathLike[str],
+    *,
+    n_users: int | None = None,
+    n_items: int | None = None,
+) -> Split:
+    r"""Read a split from two tab separated files.
+
+    The first two columns are user and item ids, counted from 0; further columns are ignored.
+    This is the format of He et al., "Neural Collaborative Filtering", WWW 2017.
+
+    Parameters
+    ----------
+    train_path, test_path : path
+        Files of training and of held-out events, plain or gzip compressed (``.gz``).
+    n_users, n_items : int, optional
+        Numbers of users and items. By default every id from 0 to the largest must occur in one of
+        the files, so that swapped columns and ids counted from 1 are noticed.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened.
+    ValueError
+        If a file is empty or damaged; if a line has the wrong number of columns, no id where one
+        should be, an id out of range, or a pair that occurs twice; or if ids leave a gap.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     train, test = Path(folder, "train.tsv"), Path(folder, "test.tsv")
+    ...     _ = train.write_text("0\t0\n0\t2\n1\t2\n"), test.write_text("0\t1\n1\t0\n")
+    ...     read_split(train, test).n_candidates
+    array([1, 2])
+    """
+    files = as_path("train_path", train_path), as_path("test_path", test_path)
+    train, test = (read_integers(file, open_lines(file), 2, more=True) for file in files)
+    where = f"{train_path} and {test_path}"
+    shape = (
+        count_ids("n_users", n_users, [train[0], test[0]], where),
+        count_ids("n_items", n_items, [train[1], test[1]], where),
+    )
+    try:
+        return _build((train[0], train[1]), (test[0], test[1]), shape)
+    except _PairError as error:
+        path = train_path if error.part == "train_" else test_path
+        raise ValueError(f"{path}, line {error.position + 1}: {error.problem}") from None
+
+
+def leave_last_out(
+    events: Any,
+    *,
+    repeated: Literal["refuse", "first", "last"] = "refuse",
+    validation: bool = False,
+) -> Split:
+    """Hold out each user's last event, by a rule that leaves nothing open.
+
+    The held-out event of a user is the one with the largest timestamp. If several have it, it is
+    the one that comes last in `events`. A user with a single event keeps it for training and is
+    not evaluated. Users and items are numbered in the order in which they first appear.
+
+    This is not the split that the NCF authors published for MovieLens: many users have several
+    events at their largest timestamp, and no simple rule that we tried gives the published split.
+
+    Parameters
+    ----------
+    events : table
+        Columns user, item and timestamp; others are ignored. Any table whose columns have names
+        (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
+        dates (datetime64, with or without a time zone).
+    repeated : {"refuse", "first", "last"}
+        What to do with a pair of user and item that occurs several times: "refuse" raises an
+        error; "first" and "last" count only the first or the last of its events, in the order of
+        the rule above.
+    validation : bool
+        Whether to leave the event before the last out of training, too, so that you can tune a
+        recommender on it. The split does not hold this event. A user with only two events then
+        keeps both for training.
+
+    Returns
+    -------
+    Split
+        With the ids of the table as `user_names` and `item_names`.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or holds something else; or if a pair of user and item occurs twice
+        and `repeated` is "refuse".
+
+    Examples
+    --------
+    >>> events = {"user": ["u", "u", "v"], "item": [30, 50, 30], "timestamp": [2, 1, 1]}
+    >>> split = leave_last_out(events)
+    >>> split.users, split.items, split.train.toarray()
+    (array([0]), array([0]), array([[0., 1.], [1., 0.]]))
+    >>> split.user_names[split.users], split.item_names[split.items]
+    (array(['u'], dtype=object), array([30]))
+    >>> again = {"user": ["u"] * 3, "item": [30, 50, 30], "timestamp": [1, 2, 3]}
+    >>> [leave_last_out(again, repeated=rule).items for rule in ("first", "last")]
+    [array([1]), array([0])]
+    """
+    as_choice("repeated", repeated, ("refuse", "first", "last"))
+    n_out = 1 + as_flag("validation", validation)
+    columns = _columns(events)
+    same_index(**columns)
+    user, item = (as_ids(name, columns[name]) for name in list(columns)[:2])
+    time = _times(columns["events['timestamp']"])
+    if not len(user) == len(item) == len(time):
+        raise ValueError(
+            f"events has {len(user)} users, {len(item)} items and {len(time)} timestamps; "
+            "it must have one of each for each event"
+        )
+    users, user_names = factorize({"events['user']": user})
+    items, item_names = factorize({"events['item']": item})
+    if not users.size:
+        raise ValueError("events is empty; give at least one event")
+    for i in _repeats(users, items)[:1] if repeated == "refuse" else ():
+        raise ValueError(
+            f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair "
+            'once, for example with repeated="last"'
+        )
+    once = _one_of_each(users, items, time, last=repeated == "last")
+    users, items, time = users[once], items[once], time[once]
+    order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
+    ends = np.cumsum(np.bincount(users))[np.bincount(users) > n_out]
+    last = order[ends - 1]
+    out = order[ends[:, np.newaxis] - np.arange(1, n_out + 1)]
+    kept = np.delete(np.arange(len(users)), out)
+    shape, names = (len(user_names), len(item_names)), (user_names, item_names)
+    return _build((users[kept], items[kept]), (users[last], items[last]), shape, names)
+
+
+def _one_of_each(
+    users: IntArray, items: IntArray, time: NDArray[Any], *, last: bool
+) -> NDArray[np.intp]:
+    """Return the rows of the first event of each pair, or of the last, in their order."""
+    order = np.argsort(time, kind="stable")[:: -1 if last else 1]
+    return np.sort(np.delete(order, _repeats(users[order], items[order])))
+
+
+def _columns(events: Any) -> dict[str, Any]:
+    """Return the columns that are needed, by what they are called in an error."""
+    columns = {}
+    for name in ("user", "item", "timestamp"):
+        try:
+            columns[f"events[{name!r}]"] = events[name]
+        except Exception as error:  # each kind of table has its own
+            raise ValueError(
+                "events must be a table with the columns user, item and timestamp, for example a "
+                f"pandas.DataFrame or a dict of lists; there is no column {name!r} in it"
+            ) from error
+    return columns
+
+
+def _times(values: Any) -> NDArray[Any]:
+    """Return timestamps as a flat array that can be sorted."""
+    name = "events['timestamp']"
+    dtype: Any = getattr(values, "dtype", None)
+    if hasattr(dtype, "tz"):  # NumPy's dates have no time zone
+        values = values.to_numpy(f"datetime64[{dtype.unit}]")
+    masked = np.ma.isMaskedArray(values)
+    time = np.asarray(values) if masked else as_array(name, values)
+    if masked or time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
+        raise ValueError(
+            f"{name} has dtype {time.dtype} and shape {time.shape}; it must be one flat list of "
+            "numbers or of dates (datetime64, which pandas.to_datetime returns), without a mask"
+        )
+    for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
+        raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
+    return time
