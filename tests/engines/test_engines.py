@@ -1,7 +1,7 @@
 """Spark and Ibis give the ranks and metrics that the same numbers give in memory.
 
 They are large, so these tests run in an environment of their own: `make test-engines`. What they
-share with DuckDB is in tests/test_tables.py.
+share with DuckDB is in tests/io/test_engine_tables.py.
 """
 
 import ibis

@@ -9,7 +9,7 @@ import pytest
 
 from sampled_metrics import NDCG, Draw, Recall, ReciprocalRank, explain
 
-BOOK = Path(__file__).parents[1] / "book"
+BOOK = Path(__file__).parents[2] / "book"
 METRICS = {"Recall": Recall, "NDCG": NDCG, "RR": ReciprocalRank}
 CITABLE = set(re.findall(r"^@\w+\{([^,]+),", (BOOK / "references.bib").read_text("utf-8"), re.M))
 REQUIRED = ["id", "field", "task", "data", "system", "source", "where", "n_source"]

@@ -12,7 +12,7 @@ from scipy import sparse, stats
 from sampled_metrics import AUC, NDCG, Recall, ReciprocalRank
 from sampled_metrics.experiments import load_amazon
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import make_elsewhere as module  # noqa: E402
 

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "book" / "evaluate-your-own.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## From your library")[2].partition("\n## ")[0]
 BLOCKS = re.findall(r"```python\n(.*?)```", SECTION, re.S)

@@ -20,7 +20,7 @@ from sampled_metrics import (
     compare,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "book" / "data"
 sys.path.insert(0, str(ROOT / "scripts"))
 import make_explorers as module  # noqa: E402

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("jupyter_book", reason="the light environment has no book")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "book" / "_ext"))
 sys.path.append(str(ROOT / "book" / "assignment"))
 course: Any = importlib.import_module("course")

@@ -15,7 +15,7 @@ import yaml
 
 def extensions():
     """List what a build imports, and what the book's own extensions do."""
-    config = Path(__file__).parents[1] / "_config.yml"
+    config = Path(__file__).parents[2] / "_config.yml"
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))["sphinx"]
     installed = [
         name

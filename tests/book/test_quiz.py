@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-BOOK = Path(__file__).parents[1] / "book"
+BOOK = Path(__file__).parents[2] / "book"
 QUIZZES = sorted(path.stem for path in BOOK.glob("quiz-*.md"))
 every_quiz = pytest.mark.parametrize("page", QUIZZES)
 ANSWER = re.compile(r"^:::\{dropdown\} (?P<title>.+)\n(?P<text>(?s:.*?))^:::$", re.M)

@@ -138,7 +138,7 @@ def test_columns_with_other_names():
 
 def test_the_five_users_as_tables():
     """Users without recommendations and labels are no rows; all others have the same metrics."""
-    data = Path(__file__).parents[1] / "book" / "data" / "five_users.json"
+    data = Path(__file__).parents[2] / "book" / "data" / "five_users.json"
     five = json.loads(data.read_text())
     predictions = dict(enumerate(five["predictions"]))
     labels = {x: dict.fromkeys(row, 1) for x, row in enumerate(five["labels"])}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sampled_metrics_book import Answer
 
-BOOK = Path(__file__).parents[1] / "book"
+BOOK = Path(__file__).parents[2] / "book"
 EXERCISES = {
     name: text
     for page in sorted(BOOK.glob("*.md"))

@@ -26,7 +26,7 @@ from sampled_metrics import (
 )
 from shared import known
 
-RANKS_FILE = Path(__file__).resolve().parents[1] / "book" / "data" / "movielens_ranks.csv"
+RANKS_FILE = Path(__file__).resolve().parents[2] / "book" / "data" / "movielens_ranks.csv"
 # One user, item 0 seen, item 2 held out of 5 items.
 ONE = Split.from_pairs([0], [0], [0], [2], n_items=5)
 

@@ -259,7 +259,7 @@ def test_long_ties_are_averages_over_all_their_places():
 
 # --- where the data are at hand ---
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_published_negatives_are_such_a_draw(movielens):

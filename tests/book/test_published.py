@@ -9,7 +9,7 @@ import pytest
 
 from sampled_metrics import NDCG, Recall, ReciprocalRank, TiedRanks, load_movielens_1m
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 import make_published as module  # noqa: E402
 

@@ -119,7 +119,7 @@ def test_what_is_downloaded(tmp_path, monkeypatch, category, name):
 @pytest.mark.parametrize(("category", "name"), [("games", "Video"), ("beauty", "beauty")])
 def test_the_published_files(category, name, monkeypatch):
     """Where the files are at hand: their checksum, their counts, their split."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data" / f"amazon-{category}"
+    folder = Path(__file__).resolve().parents[3] / "shared" / "data" / f"amazon-{category}"
     if not (folder / f"{name}.txt.gz").is_file():
         pytest.skip(f"{folder} is not there: put the published {name}.txt.gz into it")
     monkeypatch.undo()

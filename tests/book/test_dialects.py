@@ -19,7 +19,7 @@ from sampled_metrics import (
     ranks_from_recommendations,
 )
 
-DATA = Path(__file__).parents[1] / "book" / "data"
+DATA = Path(__file__).parents[2] / "book" / "data"
 RECORDED = pd.read_csv(DATA / "dialects.csv", dtype=str, keep_default_na=False)
 PROBES = json.loads((DATA / "probes.json").read_text())
 

@@ -20,7 +20,7 @@ import pytest
 
 from shared import known
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "book" / "assignment"
 SOLUTION = (FOLDER / "solution.py").read_text(encoding="utf-8")
 sys.path.append(str(FOLDER))  # as for a script that lies there

@@ -7,7 +7,7 @@ import pandas as pd
 
 from shared import known
 
-BOOK = Path(__file__).parents[1] / "book"
+BOOK = Path(__file__).parents[2] / "book"
 EVENTS = pd.read_csv(BOOK / "data/history.csv")
 ENTRY = re.compile(r"^@\w+\{([^,]+),(.*?)^\}", re.M | re.S)
 BIB = dict(ENTRY.findall((BOOK / "references.bib").read_text("utf-8")))

@@ -325,7 +325,7 @@ def test_many_relevant_items_of_a_user():
 
 def test_the_five_users():
     """Scores that order the recommendations as they are, and everything else behind them."""
-    data = Path(__file__).parents[1] / "book" / "data" / "five_users.json"
+    data = Path(__file__).parents[2] / "book" / "data" / "five_users.json"
     five = json.loads(data.read_text())
     rows = [
         (x, -rank, i) for x, row in enumerate(five["predictions"]) for rank, i in enumerate(row)

@@ -16,7 +16,7 @@ import yaml
 
 pytest.importorskip("jupyter_book", reason="the light environment has no book")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BUILDER = Path(__file__).with_name("build_books.py")
 COMMAND = ["build", ".", "-W", "-n", "--keep-going"]
 PAGE = """\
