@@ -1,58 +1,9 @@
 """Ranking metrics for recommenders, what sampling does to them, and what can be saved."""
 
-from sampled_metrics.bounds import (
-    Bounds,
-    Difference,
-    Dominance,
-    Explanation,
-    dominates,
-    explain,
-    identified_set,
-    metric_bounds,
-)
-from sampled_metrics.corrections import (
-    AdaptiveSample,
-    BiasVariance,
-    ConstrainedLeastSquares,
-    CorrectedMetric,
-    Estimator,
-    LeastSquares,
-    MappedCutoff,
-    Multinomial,
-    Problem,
-    RankEstimate,
-    Uncorrected,
-    estimate_rank_distribution,
-    sample_adaptively,
-)
-from sampled_metrics.evaluation import (
-    Comparison,
-    Evaluation,
-    Power,
-    compare,
-    evaluate,
-    exact_evaluation,
-    expected_evaluation,
-    power_analysis,
-    sampled_evaluation,
-)
-from sampled_metrics.experiments import (
-    ItemKNN,
-    MatrixFactorization,
-    load_amazon,
-    load_movielens_1m,
-    read_ratings,
-    read_sequences,
-)
-from sampled_metrics.io import (
-    rank_table,
-    ranks_from_recommendations,
-    ranks_from_scores,
-    read_qrels,
-    read_ranks,
-    read_run,
-    write_ranks,
-)
+# What few need is one level down, as the data sets in `sampled_metrics.experiments`.
+from sampled_metrics.bounds import dominates, explain, metric_bounds
+from sampled_metrics.corrections import BiasVariance, RankEstimate, Uncorrected
+from sampled_metrics.evaluation import compare, evaluate, simulate
 from sampled_metrics.metrics import (
     AUC,
     F1,
@@ -63,9 +14,9 @@ from sampled_metrics.metrics import (
     Recall,
     ReciprocalRank,
 )
-from sampled_metrics.ranks import Ranks, TiedRanks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw, WeightedDraw
-from sampled_metrics.scoring import Recommender, Split, exact_ranks, leave_last_out, read_split
+from sampled_metrics.scoring import Split, leave_last_out
 
 __version__ = "0.2.0"
 
@@ -73,61 +24,23 @@ __all__ = [
     "AUC",
     "F1",
     "NDCG",
-    "AdaptiveSample",
     "AveragePrecision",
     "BiasVariance",
-    "Bounds",
-    "Comparison",
-    "ConstrainedLeastSquares",
-    "CorrectedMetric",
-    "Difference",
-    "Dominance",
     "Draw",
-    "Estimator",
-    "Evaluation",
-    "Explanation",
-    "ItemKNN",
-    "LeastSquares",
-    "MappedCutoff",
-    "MatrixFactorization",
     "Metric",
-    "Multinomial",
-    "Power",
     "Precision",
-    "Problem",
     "RankEstimate",
     "Ranks",
     "Recall",
     "ReciprocalRank",
-    "Recommender",
     "Split",
-    "TiedRanks",
     "Uncorrected",
     "WeightedDraw",
     "compare",
     "dominates",
-    "estimate_rank_distribution",
     "evaluate",
-    "exact_evaluation",
-    "exact_ranks",
-    "expected_evaluation",
     "explain",
-    "identified_set",
     "leave_last_out",
-    "load_amazon",
-    "load_movielens_1m",
     "metric_bounds",
-    "power_analysis",
-    "rank_table",
-    "ranks_from_recommendations",
-    "ranks_from_scores",
-    "read_qrels",
-    "read_ranks",
-    "read_ratings",
-    "read_run",
-    "read_sequences",
-    "read_split",
-    "sample_adaptively",
-    "sampled_evaluation",
-    "write_ranks",
+    "simulate",
 ]

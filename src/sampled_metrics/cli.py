@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from sampled_metrics.evaluation import Evaluation
-    from sampled_metrics.ranks import Ranks, TiedRanks
+    from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import Draw
 
 METRICS: dict[str, Callable[..., Metric]] = {
@@ -39,7 +39,7 @@ OPTIONS = {
     "n_items is": "--items",
     "n_items must": "--items",
     "n_items=": "--items",
-    "to_ranks(": "--ties",
+    "break_ties(": "--ties",
 }
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
@@ -219,14 +219,15 @@ def _number(text: str) -> tuple[float, int]:
 
 
 def _rank(options: Any) -> None:
-    from sampled_metrics.io import ranks_from_scores, write_ranks
+    from sampled_metrics.io import write_ranks
+    from sampled_metrics.ranks import Ranks
 
     columns = {name: getattr(options, name) for name in ("user", "item", "score", "relevance")}
     ranks = {}
     for path in options.scores:
         if (name := Path(path).stem) in ranks:
             raise ValueError(f"two files are called {name}; give each recommender another name")
-        ranks[name] = ranks_from_scores(path, options.relevant, exclude=options.exclude, **columns)
+        ranks[name] = Ranks.from_scores(path, options.relevant, exclude=options.exclude, **columns)
     write_ranks(ranks, options.output)
 
 
@@ -257,15 +258,11 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     )
 
 
-def _broken(name: str, ranks: Ranks | TiedRanks, ties: Any, rng: Generator) -> Ranks | TiedRanks:
+def _broken(name: str, ranks: Ranks, ties: Any, rng: Generator) -> Ranks:
     """Break ties by the rule of the command line, which is needed for several relevant items."""
-    from sampled_metrics.ranks import TiedRanks
-
-    if not isinstance(ranks, TiedRanks):
-        return ranks
     if ties:
-        return ranks.to_ranks(ties, rng=rng)
-    if (ranks.has_several or ranks.gains is not None) and ranks.n_tied.any():
+        return ranks.break_ties(ties, rng=rng)
+    if ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
         raise ValueError(
             f"{name} has users with several or graded relevant items; say how ties are broken, as "
             "in --ties random"

@@ -21,14 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_choice, as_integer, as_real, refuse
 from sampled_metrics.ranks import (
+    Blocks,
     Ranks,
-    TiedRanks,
-    as_rows,
+    as_ranks,
     check_all_ranked,
-    known_items,
     offsets_of,
-    one_instance_each,
-    one_relevant_each,
+    ranges,
+    trusted,
 )
 
 __all__ = [
@@ -74,6 +73,8 @@ class Metric(ABC):
         The cutoff: ranks beyond it add nothing.
     needs_n_items : bool
         Whether the metric cannot be computed without the number of ranked items.
+    rank_only : bool
+        Whether the gain depends on nothing but the rank: means over ties are then faster.
 
     Examples
     --------
@@ -98,6 +99,7 @@ class Metric(ABC):
 
     symbol: ClassVar[str] = _NameOfTheClass()  # type: ignore[assignment]
     needs_n_items: ClassVar[bool] = False
+    rank_only: ClassVar[bool] = False
     k: int | None
 
     def __post_init__(self) -> None:
@@ -165,16 +167,14 @@ class Metric(ABC):
         """
         return np.ones_like(relevance)
 
-    def __call__(
-        self, ranks: Ranks | TiedRanks | ArrayLike, n_items: ArrayLike | None = None
-    ) -> FloatArray:
+    def __call__(self, ranks: Ranks | ArrayLike, n_items: ArrayLike | None = None) -> FloatArray:
         """Compute the metric of each instance.
 
         Parameters
         ----------
-        ranks : Ranks, TiedRanks or array_like of int
+        ranks : Ranks or array_like of int
             A plain array of any shape holds one relevant item per entry, ranks from 1.
-            The metric of a `TiedRanks` is its mean over all ways to break the ties.
+            Where ranks have ties, the metric is its mean over all ways to break them.
         n_items : int or array_like of int, optional
             Number of ranked items, one for all or one per instance (it broadcasts). Give it if
             `ranks` does not know it: `AUC` needs it, and other metrics check the ranks against it.
@@ -190,27 +190,34 @@ class Metric(ABC):
         ValueError
             If a rank is not a whole number from 1 to `n_items`, or the metric lacks what it needs.
         """
-        if isinstance(ranks, TiedRanks):
-            one_instance_each("ranks", ranks)
-            return self._over_ties(ranks, known_items("ranks", ranks, n_items))
-        rows, shape = as_rows(ranks, n_items)
+        rows, shape = as_ranks(ranks, n_items)
         if self.needs_n_items and rows.n_items is None:
             raise ValueError(f"n_items is None; {self} needs the number of ranked items")
+        if rows.up_to is not None and (self.k is None or self.k > rows.up_to):
+            raise ValueError(
+                f"ranks are known up to {rows.up_to}; {self} needs larger ones: give it a cutoff "
+                "of at most that, or rank further"
+            )
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = rows.sum(self._gains(rows)) / self.normalizer(rows)
+            value = self._over_ties(rows) if rows.has_ties else self._in_order(rows)
         if not rows.is_one_each:
             value = np.where(rows.n_relevant > 0, value, np.nan)
         found: FloatArray = np.asarray(value, dtype=np.float64).reshape(shape)[()]  # no 0-d array
         return found
 
+    def _in_order(self, rows: Ranks) -> FloatArray:
+        """Return the value of each instance, without ties."""
+        value: FloatArray = rows.sum(self._gains(rows)) / self.normalizer(rows)
+        return value
+
     def _gains(self, rows: Ranks) -> FloatArray:
         """Return what each rank adds, shape (n_ranked,)."""
         if rows.is_one_each:
-            gains = self.cut(self.gain(rows.values, 1, 1, rows.n_items), rows.values)
+            gains = self.cut(self.gain(rows.best, 1, 1, rows.n_items), rows.best)
         else:
             x = rows.instance
             n = None if rows.n_items is None else rows.n_items[x]
-            gains = self.cut(self.gain(rows.values, rows.order, rows.n_relevant[x], n), rows.values)
+            gains = self.cut(self.gain(rows.best, rows.order, rows.n_relevant[x], n), rows.best)
         return gains if rows.gains is None else gains * self.relevance_weight(rows.gains)
 
     def cut(self, gains: Any, rank: NDArray[Any]) -> FloatArray:
@@ -221,26 +228,109 @@ class Metric(ABC):
             return np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
         return np.where(rank <= self.k, gains, 0.0)
 
-    def _over_ties(self, ranks: TiedRanks, n_items: IntArray) -> FloatArray:
-        """Return the mean over all ways to break ties, from sums over the ranks 1, ..., r."""
-        mean = np.empty(len(ranks))
-        sizes = np.unique(n_items) if self.needs_n_items else [None]
-        for n in sizes:
-            x = np.arange(len(ranks)) if n is None else np.flatnonzero(n_items == n)
-            best, tied = ranks.best[x], ranks.n_tied[x]
-            mean[x] = self(best, n)
-            x, best, tied = x[tied > 0], best[tied > 0], tied[tied > 0]
-            before, upto = self._sums_up_to(np.stack([best - 1, best + tied]), n)
-            mean[x] = (upto - before) / (tied + 1)
-        return mean
+    def _over_ties(self, rows: Ranks) -> FloatArray:
+        """Return the mean value of each instance over all ways to break its ties.
 
-    def _sums_up_to(self, last: IntArray, n: int | None) -> FloatArray:
-        """Return the sum of the metric over the ranks 1, ..., last, each a whole number from 0."""
+        Each relevant item of a block is equally likely to be the first of them, the second, and so
+        on, so the mean is one sum over blocks, as long as the normalizer is the same either way.
+        """
+        blocks, gains = rows.blocks, self._gains(rows).copy()
+        tied = np.flatnonzero(blocks.size > 1)
+        some = Blocks(*(each[tied] for each in blocks))
+        n = None if rows.n_items is None else rows.n_items[some.instance]
+        share = self._sum_over_ties(some, rows.n_relevant[some.instance], n) / some.n_relevant
+        at = ranges(some.first, some.n_relevant)
+        gains[at] = np.repeat(share, some.n_relevant)
+        if rows.gains is not None:
+            gains[at] *= self.relevance_weight(rows.gains[at])
+        first, last = (
+            np.broadcast_to(self.normalizer(rows.break_ties(rule)), len(rows))
+            for rule in ("optimistic", "pessimistic")
+        )
+        value: FloatArray = rows.sum(gains) / first
+        for x in np.flatnonzero((first != last) & (rows.n_relevant > 0) & (first == first)):
+            value[x] = self._by_hits(rows[x : x + 1])
+        return value
+
+    def _sum_over_ties(
+        self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
+    ) -> FloatArray:
+        """Return the mean of the sum of the gains of each block's relevant items.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            Some blocks of level items.
+        n_relevant, n_items : ndarray of int64, shape (n_blocks,)
+            Numbers of relevant items and of all items of the blocks' instances.
+        """
+        last = blocks.best + blocks.size - 1
+        if self.rank_only:
+            sums = self._sums_up_to(np.stack([blocks.best - 1, last]))
+            return np.asarray(blocks.n_relevant * (sums[1] - sums[0]) / blocks.size)
+        from scipy.stats import hypergeom
+
+        found = np.empty(len(last))
+        for i, (_, _, best, size, count, above) in enumerate(zip(*blocks, strict=True)):
+            # At each rank, an item that is relevant is the first, second, ... of those in the block
+            rank = np.arange(best, best + size)
+            place = np.arange(count)[:, None]
+            p = hypergeom.pmf(place, size - 1, count - 1, rank - best)
+            n = None if n_items is None else n_items[i]
+            each = self.cut(self.gain(rank, above + 1 + place, n_relevant[i], n), rank)
+            found[i] = count / size * (p * each).sum()
+        return found
+
+    def _by_hits(self, row: Ranks) -> float:
+        """Return the mean over ties of one instance whose normalizer depends on the hits.
+
+        It does not depend on more once it is known how many items of the block that the cutoff
+        divides are above it.
+        """
+        blocks, k = row.blocks, self.k or 0
+        divided = np.flatnonzero((blocks.best <= k) & (k < blocks.best + blocks.size - 1))
+        items = ranges(blocks.first[divided], blocks.n_relevant[divided])
+        unlike = row.gains is not None and len(np.unique(row.gains[items])) > 1
+        if len(divided) != 1 or unlike:
+            raise ValueError(
+                f"ranks has ties on which the normalizer of {self} depends; break them first, as "
+                'in ranks.break_ties("random", rng=0)'
+            )
+        from scipy.stats import hypergeom
+
+        inside = k - int(blocks.best[divided[0]]) + 1
+        hits = np.arange(min(inside, len(items)) + 1)
+        p = hypergeom.pmf(hits, int(blocks.size[divided[0]]), len(items), inside)
+        total = 0.0
+        for h in hits[p > 0].tolist():
+            kept = np.append(np.arange(items[0] + h), np.arange(items[-1] + 1, len(row.best)))
+            tied = row.n_tied.copy()
+            tied[items] = inside - 1
+            total += p[h] * float(
+                self(
+                    trusted(
+                        row.best[kept],
+                        offsets_of(np.array([len(kept)])),
+                        row.n_relevant,
+                        n_tied=tied[kept],
+                        n_items=row.n_items,
+                        n_predicted=row.n_predicted,
+                        gains=None if row.gains is None else row.gains[kept],
+                        ideal_gains=row.ideal_gains,
+                    )
+                )[0]
+            )
+        return total
+
+    def _sums_up_to(self, last: IntArray) -> FloatArray:
+        """Return the sum of the gains at the ranks 1, ..., last, each a whole number from 0."""
         ends = last if self.k is None else np.minimum(last, self.k)
         sums, total = np.zeros(ends.shape), 0.0
         for start in range(0, int(ends.max(initial=0)), PIECE):
             stop = min(start + PIECE, int(ends.max()))
-            part = total + np.append(0, np.cumsum(self(np.arange(start + 1, stop + 1), n)))
+            rank = np.arange(start + 1, stop + 1)
+            each = np.broadcast_to(self.gain(rank, 1, 1, None), rank.shape)
+            part = total + np.append(0, np.cumsum(each))
             here = (ends > start) & (ends <= stop)
             sums[here] = part[ends[here] - start]
             total = part[-1]
@@ -248,7 +338,7 @@ class Metric(ABC):
 
     def mean(
         self,
-        ranks: Ranks | TiedRanks | ArrayLike,
+        ranks: Ranks | ArrayLike,
         n_items: ArrayLike | None = None,
         empty: float = np.nan,
     ) -> float:
@@ -283,8 +373,13 @@ class Metric(ABC):
         of_empty = as_real("empty", empty)
         values = self(ranks, n_items)
         values = np.where(np.isnan(values), of_empty, values)
-        counted = values[~np.isnan(values)]
-        return float(counted.mean()) if counted.size else float("nan")
+        counted = ~np.isnan(values)
+        if not counted.any():
+            return float("nan")
+        weights = ranks.weights if isinstance(ranks, Ranks) else None
+        if weights is None:
+            return float(values[counted].mean())
+        return float(np.average(values[counted], weights=weights[counted]))
 
     def _capped(self, counts: IntArray) -> IntArray:
         return counts if self.k is None else np.minimum(counts, self.k)
@@ -293,13 +388,13 @@ class Metric(ABC):
         if rows.n_predicted is None:
             raise ValueError(
                 'denominator is "predicted"; it needs the lengths of the lists of recommendations, '
-                "as ranks_from_recommendations keeps them"
+                "as Ranks.from_recommendations keeps them"
             )
         return np.maximum(self._capped(rows.n_predicted), 1)
 
     def _n_hits(self, rows: Ranks) -> IntArray:
         """Count the ranks of each instance up to the cutoff."""
-        hits = self.cut(np.ones(rows.values.shape), rows.values)
+        hits = self.cut(np.ones(rows.best.shape), rows.best)
         return rows.sum(hits).astype(np.int64)
 
     def __str__(self) -> str:
@@ -345,11 +440,15 @@ class AUC(Metric):
         pairs = ranks.n_relevant.astype(np.float64) * (ranks.n_items - ranks.n_relevant)
         return np.where(pairs > 0, pairs, np.nan)
 
-    def _over_ties(self, ranks: TiedRanks, n_items: IntArray) -> FloatArray:
-        """Return the value at the middle rank: it is linear in the rank."""
-        middle = ranks.best + ranks.n_tied / 2
-        pairs = self.normalizer(one_relevant_each(ranks.best, n_items))
-        return np.asarray(self.gain(middle, 1, 1, n_items) / pairs)
+    def _sum_over_ties(
+        self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
+    ) -> FloatArray:
+        """Return the value at the middle rank and order: it is linear in both."""
+        assert n_items is not None
+        middle = blocks.best + (blocks.size - 1) / 2
+        order = blocks.above + (blocks.n_relevant + 1) / 2
+        each: FloatArray = self.gain(middle, order, n_relevant, n_items)
+        return blocks.n_relevant * each
 
 
 @dataclass(frozen=True)
@@ -372,13 +471,14 @@ class Precision(Metric):
     --------
     >>> Precision(k=3)(Ranks.from_lists([[1, 2, 7], [4]])).round(3)
     array([0.667, 0.   ])
-    >>> from sampled_metrics import ranks_from_recommendations
-    >>> short = ranks_from_recommendations([[5, 8]], [[5]])
+    >>> from sampled_metrics import Ranks
+    >>> short = Ranks.from_recommendations([[5, 8]], [[5]])
     >>> Precision(k=4)(short), Precision(k=4, denominator="predicted")(short)
     (array([0.25]), array([0.5]))
     """
 
     symbol = "Precision"
+    rank_only = True
     k: int
     denominator: Literal["k", "predicted"] = "k"
 
@@ -418,6 +518,7 @@ class Recall(Metric):
     """
 
     symbol = "Recall"
+    rank_only = True
     k: int
     denominator: Literal["relevant", "capped"] = "relevant"
 
@@ -452,6 +553,7 @@ class F1(Metric):
     """
 
     symbol = "F1"
+    rank_only = True
     k: int
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -483,8 +585,8 @@ class AveragePrecision(Metric):
 
     Examples
     --------
-    >>> from sampled_metrics import ranks_from_recommendations
-    >>> users = ranks_from_recommendations([[1, 6, 8]], [[1, 2, 3, 4, 5, 6]])
+    >>> from sampled_metrics import Ranks
+    >>> users = Ranks.from_recommendations([[1, 6, 8]], [[1, 2, 3, 4, 5, 6]])
     >>> AveragePrecision(k=3)(users).round(3), AveragePrecision(k=3, denominator="hits")(users)
     (array([0.667]), array([1.]))
     """
@@ -496,6 +598,20 @@ class AveragePrecision(Metric):
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Return the precision at the item's rank: see `Metric.gain`."""
         return order / rank
+
+    def _sum_over_ties(
+        self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
+    ) -> FloatArray:
+        """Return the mean in closed form (McSherry & Najork 2008)."""
+        last = (
+            blocks.best + blocks.size - 1
+            if self.k is None
+            else np.minimum(blocks.best + blocks.size - 1, self.k)
+        )
+        step = (blocks.n_relevant - 1) / (blocks.size - 1)
+        sums = (blocks.above + 1 - step * blocks.best) * _harmonic(blocks.best, last)
+        sums += step * np.maximum(last - blocks.best + 1, 0)
+        return blocks.n_relevant / blocks.size * sums
 
     def normalizer(self, ranks: Ranks) -> IntArray:
         """Return Z: see `Metric.normalizer`."""
@@ -534,6 +650,21 @@ class ReciprocalRank(Metric):
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Return one over the rank of the best item: see `Metric.gain`."""
         return (order == 1) / rank
+
+    def _sum_over_ties(
+        self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
+    ) -> FloatArray:
+        """Return the mean in closed form (McSherry & Najork 2008): only the first item counts."""
+        last = blocks.best + blocks.size - 1
+        ends = last if self.k is None else np.minimum(last, self.k)
+        found = _harmonic(blocks.best, ends) / blocks.size
+        for i in np.flatnonzero(blocks.n_relevant > 1):
+            rank = np.arange(blocks.best[i], ends[i] + 1)
+            left = blocks.size[i] - (rank - blocks.best[i])  # places from this rank on
+            is_next = blocks.n_relevant[i] / np.maximum(left, blocks.n_relevant[i])
+            none_before = np.cumprod(np.append(1, 1 - is_next[:-1])) if len(rank) else 0
+            found[i] = (none_before * is_next / rank).sum()
+        return np.where(blocks.above == 0, found, 0.0)
 
     def normalizer(self, ranks: Ranks) -> int:
         """Return 1: see `Metric.normalizer`."""
@@ -576,6 +707,7 @@ class NDCG(Metric):
     """
 
     symbol = "NDCG"
+    rank_only = True
     k: int | None = None
     ideal: Literal["relevant", "hits", "full"] = "relevant"
     gains: Literal["linear", "exponential"] = "linear"
@@ -625,12 +757,19 @@ class NDCG(Metric):
         assert ranks.gains is not None
         assert gains is not None
         if self.ideal == "hits":
-            kept = self.cut(np.ones(ranks.values.shape), ranks.values) > 0
+            kept = self.cut(np.ones(ranks.best.shape), ranks.best) > 0
             instance, gains = ranks.instance[kept], ranks.gains[kept]
             gains = gains[np.lexsort((-gains, instance))]
             counts = np.bincount(instance, minlength=len(ranks))
         offsets = offsets_of(counts)
         places = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
-        best = Ranks(places, offsets, counts, gains=gains, ideal_gains=gains)
+        best = trusted(places, offsets, counts, gains=gains, ideal_gains=gains)
         ideal = best.sum(self._gains(best))
         return np.where(ideal > 0, ideal, 1.0)
+
+
+def _harmonic(first: IntArray, last: IntArray) -> FloatArray:
+    """Return 1 / first + ... + 1 / last; 0 if there is none."""
+    from scipy.special import digamma
+
+    return np.asarray(np.where(last >= first, digamma(last + 1.0) - digamma(first * 1.0), 0.0))

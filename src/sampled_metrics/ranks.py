@@ -1,16 +1,16 @@
-"""Where the relevant items are ranked: the values from which every metric is computed.
+"""Where the relevant items stand: the one form in which ranks travel.
 
-A ranking is the set of ranks of its relevant items, the paper's R(A, x). If each instance has one
-relevant item, the ranks are a plain array; if it may have several, they are a `Ranks`. Ranks whose
-ties are not broken yet are a `TiedRanks`. Every function that takes ranks takes any of the three.
+An instance is what is ranked once: a user, a session, a query. Its relevant items have ranks among
+its candidates, and everything else in this package is computed from these ranks. A plain array, one
+relevant item for each instance, is accepted wherever a `Ranks` is, and becomes one there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from sampled_metrics._arguments import (
     as_array,
     as_choice,
     as_generator,
+    as_integer,
     as_integers,
     as_users,
     factorize,
@@ -38,152 +39,162 @@ from sampled_metrics._arguments import (
     shown,
 )
 
-__all__ = ["Ranks", "TiedRanks"]
+__all__ = ["Ranks"]
 
 FROM_LISTS = "; lists of several ranks per user go into Ranks.from_lists"
+
+TieRule = Literal["optimistic", "pessimistic", "random"]
+
+
+class Blocks(NamedTuple):
+    """The relevant items of an instance that are level with each other, block by block.
+
+    A block takes the ranks `best`, ..., `best + size - 1`, and its relevant items are equally
+    likely to have any of them. Most blocks are one item that is level with nothing.
+    """
+
+    first: IntArray  # where the block starts in `Ranks.best`
+    instance: IntArray
+    best: IntArray
+    size: IntArray  # of all level candidates, relevant or not
+    n_relevant: IntArray  # how many of them are relevant
+    above: IntArray  # how many relevant items of the instance are ranked above the block
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Ranks:
-    """Ranks of the relevant items, for instances that may have several of them.
+    """Ranks of the relevant items of each instance, with all that is known about them.
 
-    Make one with `Ranks.from_lists` or `ranks_from_recommendations`, or from what `exact_ranks`
-    returns with `TiedRanks.to_ranks`. Its arrays cannot be changed.
+    If other candidates have exactly the score of a relevant item, each may come above or below it:
+    the item can have any of the ranks ``best``, ..., ``best + n_tied``. Metrics are then means over
+    all ways to break the ties, which are all equally likely.
+
+    `Ranks.from_scores`, `Ranks.from_recommendations`, `Ranks.from_run`, `Ranks.from_model`,
+    `Ranks.from_lists` and `Ranks.read` make ranks from what there is. Its arrays cannot be changed.
 
     Parameters
     ----------
-    values : array_like of int, shape (n_ranked,)
-        Ranks of the relevant items that were ranked, instance after instance, ascending within
-        each, in 1, 2, ...
-    offsets : array_like of int, shape (n_instances + 1,)
-        Instance x owns ``values[offsets[x]:offsets[x + 1]]``.
-    n_relevant : array_like of int, shape (n_instances,)
-        Number of relevant items of each instance, including those that were not ranked.
-    n_predicted : array_like of int, shape (n_instances,), optional
-        Length of each instance's list of recommendations; None if all items were ranked.
+    ranks : array_like of int, shape (n_ranked,)
+        The rank of each relevant item, from 1; of tied items the best possible one: 1 + the number
+        of candidates with a higher score.
+    n_tied : int or array_like of int, shape (n_ranked,)
+        Number of other candidates with exactly the same score.
+    n_items : int or array_like of int, shape (n_ranked,), optional
+        Number of candidates, including the relevant items; None if it is not known.
+    users : array_like of int or str, shape (n_ranked,), optional
+        The user of each relevant item. Items of the same user are one instance. By default every
+        item is an instance of its own.
     gains : array_like of float, shape (n_ranked,), optional
-        How relevant the item at each rank is, above 0; None if all are equally relevant.
-    ideal_gains : array_like of float, shape (n_relevant.sum(),), optional
+        How relevant each item is, above 0; by default all are equally relevant.
+    catalog : int or array_like of int, shape (n_ranked,), optional
+        Number of items that there are, where the `n_items` candidates are a sample of them.
+    up_to : int, optional
+        The ranks are known up to this one only: an item of a larger rank is beyond it. Metrics
+        with a cutoff of at most `up_to` do not need more.
+    weights : array_like of float, shape (n_ranked,), optional
+        How much each user counts in a mean, above 0; by default all count the same.
+
+    Attributes
+    ----------
+    best : ndarray of int64, shape (n_ranked,)
+        The best possible rank of each relevant item that has one, instance after instance,
+        ascending within each.
+    n_tied : ndarray of int64, shape (n_ranked,)
+        Number of other candidates that are level with it.
+    offsets : ndarray of int64, shape (n_instances + 1,)
+        Instance x owns ``best[offsets[x]:offsets[x + 1]]``.
+    n_relevant : ndarray of int64, shape (n_instances,)
+        Number of relevant items of each instance, including those that have no rank.
+    n_items, catalog, weights, users : ndarray of shape (n_instances,), or None
+        As above, one entry for each instance.
+    n_predicted : ndarray of int64, shape (n_instances,), or None
+        Length of each instance's list of recommendations; None if all candidates were ranked.
+    gains : ndarray of float64, shape (n_ranked,), or None
+        How relevant each item is.
+    ideal_gains : ndarray of float64, shape (n_relevant.sum(),), or None
         Gains of all relevant items, instance after instance, descending within each.
-    n_items : int or array_like of int, shape (n_instances,), optional
-        Number of ranked items of each instance; None if it is not known.
-    users : array_like of int or str, shape (n_instances,), optional
-        A name for each instance, all different. `evaluate` aligns recommenders by these names.
 
     Raises
     ------
     ValueError
-        If the arrays do not fit each other, or a rank is not a whole number of at least 1, occurs
-        twice in an instance, or is above `n_items`; if two instances have the same name; if a
-        Series has other labels than 0, 1, ... and than `users`.
+        If a number is out of its range, or an argument does not fit `ranks`; if two items of a user
+        share some of their ranks, but not all; if the worst rank is above `n_items`, or `n_items`
+        above `catalog`; if a Series has other labels than 0, 1, ... and than `users`, or than the
+        others if `users` is a Series, too.
 
     Examples
     --------
-    >>> users = Ranks.from_lists([[5, 3], [1], []], n_items=10)
-    >>> len(users), users.n_relevant
-    (3, array([2, 1, 0]))
-    >>> users[:1].values
-    array([3, 5])
+    >>> ranks = Ranks([1, 3], n_tied=[0, 1], n_items=4)
+    >>> ranks.break_ties("pessimistic").best
+    array([1, 4])
+    >>> from sampled_metrics import Recall, ReciprocalRank
+    >>> ReciprocalRank()(ranks).round(4)
+    array([1.    , 0.2917])
+    >>> Recall(k=3)(Ranks([5, 2, 2], n_tied=[0, 1, 1], n_items=9, users=["ann", "ann", "bob"]))
+    array([0.5, 1. ])
     """
 
-    values: IntArray
+    best: IntArray
+    n_tied: IntArray
     offsets: IntArray
     n_relevant: IntArray
+    n_items: IntArray | None
+    catalog: IntArray | None
+    up_to: int | None
     n_predicted: IntArray | None
     gains: FloatArray | None
     ideal_gains: FloatArray | None
-    n_items: IntArray | None
     users: NDArray[Any] | None
+    weights: FloatArray | None
+
+    # Constructors, and ways back, that the rooms above this one add: see their own docstrings.
+    from_scores: ClassVar[Callable[..., Ranks]]
+    from_recommendations: ClassVar[Callable[..., Ranks]]
+    from_run: ClassVar[Callable[..., Ranks]]
+    from_model: ClassVar[Callable[..., Ranks]]
+    read: ClassVar[Callable[..., dict[str, Ranks]]]
+    to_frame: ClassVar[Callable[..., Any]]
+    write: ClassVar[Callable[..., None]]
 
     def __init__(
         self,
-        values: ArrayLike,
-        offsets: ArrayLike,
-        n_relevant: ArrayLike,
-        n_predicted: ArrayLike | None = None,
-        gains: ArrayLike | None = None,
-        ideal_gains: ArrayLike | None = None,
+        ranks: ArrayLike,
+        n_tied: ArrayLike = 0,
         n_items: ArrayLike | None = None,
+        *,
         users: ArrayLike | None = None,
+        gains: ArrayLike | None = None,
+        catalog: ArrayLike | None = None,
+        up_to: int | None = None,
+        weights: ArrayLike | None = None,
     ) -> None:
-        same_index(values=values, gains=gains)
-        each = {"n_relevant": n_relevant, "n_predicted": n_predicted, "n_items": n_items}
+        each = {"ranks": ranks, "n_tied": n_tied, "n_items": n_items, "gains": gains}
+        each |= {"catalog": catalog, "weights": weights}
         same_index(**each, users=users)
-        counts = flat_integers("n_relevant", n_relevant, 0)
-        names = None if users is None else as_users("users", users, counts.shape, "n_relevant")
+        best = flat_integers("ranks", ranks, 1)
+        tied = one_or_one_each("n_tied", n_tied, best.shape, low=0)
+        sizes: dict[str, Any] = {"n_items": n_items, "catalog": catalog}
+        for name, given in sizes.items():
+            if given is not None:
+                sizes[name] = one_or_one_each(name, given, best.shape, low=1)
+        names = None if users is None else as_users("users", users, best.shape, "ranks")
         if labels_of(users) is None:
             labeled_by(names, **each)
-        made = {
-            "values": flat_integers("values", values, 1),
-            "offsets": flat_integers("offsets", offsets, 0),
-            "n_relevant": counts,
-            "n_predicted": None
-            if n_predicted is None
-            else flat_integers("n_predicted", n_predicted, 0),
-            "gains": None if gains is None else as_gains("gains", gains),
-            "ideal_gains": None if ideal_gains is None else as_gains("ideal_gains", ideal_gains),
-            "n_items": None
-            if n_items is None
-            else one_or_one_each("n_items", n_items, counts.shape, low=1),
-            "users": names,
-        }
-        for name, value in made.items():
-            object.__setattr__(self, name, None if value is None else read_only(value))
-        self._check()
-
-    def _check(self) -> None:
-        """Refuse arrays that do not fit each other: a metric of them would be wrong."""
-        if self.offsets.size == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.values):
-            raise ValueError(
-                f"offsets is {shown(self.offsets.tolist())}; offsets must ascend from 0 to the "
-                f"number of values, {len(self.values)}"
-            )
-        n_ranked = np.diff(self.offsets)
-        if (n_ranked < 0).any():
-            refuse("offsets", self.offsets[1:], n_ranked < 0, "ascending")
-        if len(n_ranked) != len(self.n_relevant):
-            raise ValueError(
-                f"n_relevant has {len(self.n_relevant)} entries; n_relevant must have one per "
-                f"instance, {len(n_ranked)}"
-            )
-        if (few := self.n_relevant < n_ranked).any():
-            refuse("n_relevant", self.n_relevant, few, "at least the number of the ranks")
-        steps = np.diff(self.values, prepend=0)
-        starts = self.offsets[:-1][n_ranked > 0]
-        steps[starts] = self.values[starts]
-        if (steps <= 0).any():
-            refuse("values", self.values, steps <= 0, "ascending within an instance")
-        if self.n_predicted is not None and self.n_predicted.shape != self.n_relevant.shape:
-            raise ValueError("n_predicted must be one number per instance")
-        self._check_gains()
-        if self.n_items is not None:
-            check_within("values", self, self.n_items)
-        if self.users is not None and (again := repeated(self.users)).size:
-            name = self.users.tolist()[again[0]]
-            raise ValueError(
-                f"users[{again[0]}] is {name!r}, like an earlier one; each instance must have a "
-                "name of its own"
-            )
-
-    def _check_gains(self) -> None:
-        """Refuse gains that do not fit the ranks, or an ideal that is not the best order."""
-        shapes = [None if g is None else g.shape for g in (self.gains, self.ideal_gains)]
-        total = self.n_relevant.sum()
-        if shapes not in ([None, None], [self.values.shape, (total,)]):
-            raise ValueError(
-                f"gains must be one per value, {len(self.values)}, and ideal_gains one per "
-                f"relevant item, {total}; give both or none"
-            )
-        if self.gains is None or self.ideal_gains is None:
-            return
-        for name, gains in (("gains", self.gains), ("ideal_gains", self.ideal_gains)):
-            if (gains <= 0).any():
-                refuse(name, gains, gains <= 0, "above 0")
-        rises = np.append(False, np.diff(self.ideal_gains) > 0)
-        starts = np.cumsum(self.n_relevant) - self.n_relevant
-        rises[starts[self.n_relevant > 0]] = False
-        if rises.any():
-            refuse("ideal_gains", self.ideal_gains, rises, "descending within an instance")
+        for name, given in (("gains", gains), ("weights", weights)):
+            sizes[name] = None if given is None else _positive(name, given, best.shape)
+        _check_sizes(best + tied, sizes["n_items"], sizes["catalog"], "n_items - n_tied")
+        limit = None if up_to is None else as_integer("up_to", up_to)
+        degrees = sizes.pop("gains")
+        instance = first = np.arange(len(best))
+        if names is not None:
+            instance = factorize({"users": names})[0]
+            first = np.unique(instance, return_index=True)[1]
+            if len(first) < len(best):
+                _check_blocks(best, tied, instance, names)
+                _check_alike(sizes, first[instance], names)
+            sizes["users"] = names
+        each = {name: None if given is None else given[first] for name, given in sizes.items()}
+        self.__dict__.update(gathered(best, tied, instance, degrees, up_to=limit, **each).__dict__)
 
     @classmethod
     def from_lists(
@@ -192,13 +203,15 @@ class Ranks:
         gains: Iterable[Iterable[float]] | None = None,
         n_items: ArrayLike | None = None,
         users: ArrayLike | None = None,
+        *,
+        n_relevant: ArrayLike | None = None,
     ) -> Ranks:
-        """Build from one list per instance: the ranks of all its relevant items, in any order.
+        """Build from one list per instance: the ranks of its relevant items, in any order.
 
         Parameters
         ----------
         ranks : iterable or dict of sequences or sets of int
-            For each instance, the distinct ranks (from 1) of all its relevant items.
+            For each instance, the distinct ranks (from 1) of its relevant items.
         gains : iterable of sequences of float, optional
             How relevant each of these items is, 0 or above; an item of gain 0 is not relevant.
         n_items : int or array_like of int, optional
@@ -206,6 +219,9 @@ class Ranks:
         users : array_like of int or str, optional
             A name for each instance, all different. By default, the keys of a dict or the index of
             a Series, unless that is 0, 1, ...
+        n_relevant : int or array_like of int, optional
+            Number of relevant items of each instance, if some of them have no rank. It does not go
+            with `gains`.
 
         Returns
         -------
@@ -215,7 +231,8 @@ class Ranks:
         ------
         ValueError
             If a rank is not a whole number of at least 1, or occurs twice in an instance; if the
-            gains do not fit the ranks, or one is negative or not finite.
+            gains do not fit the ranks, or one is negative or not finite; if `n_relevant` is below
+            the number of ranks.
 
         Examples
         --------
@@ -229,34 +246,40 @@ class Ranks:
         own = labels_of(ranks) if users is None else users
         names = None if own is None else as_users("users", own, counts.shape, "ranks")
         if labels_of(users) is None:
-            labeled_by(names, ranks=ranks, gains=gains, n_items=n_items)
-            users = names
+            labeled_by(names, ranks=ranks, gains=gains, n_items=n_items, n_relevant=n_relevant)
+        if names is not None and (again := repeated(names)).size:
+            raise ValueError(
+                f"users[{again[0]}] is {names.tolist()[again[0]]!r}, like an earlier one; each "
+                "instance must have a name of its own"
+            )
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
         values = given[order]
-        repeated = np.flatnonzero((np.diff(values) == 0) & (np.diff(instance) == 0))
-        if repeated.size:
-            at = repeated[0]
+        for at in np.flatnonzero((np.diff(values) == 0) & (np.diff(instance) == 0))[:1]:
             raise ValueError(
                 f"ranks[{instance[at]}] holds rank {values[at]} twice; "
                 "two items cannot share one position"
             )
-        if gains is None:
-            return cls(values, offsets_of(counts), counts, n_items=n_items, users=users)
-        gain = flat_gains(gains, counts)[order]
-        keep = gain > 0
-        values, gain, instance = values[keep], gain[keep], instance[keep]
-        counts = np.bincount(instance, minlength=len(counts))
-        ideal = gain[np.lexsort((-gain, instance))]
-        return cls(
-            values,
-            offsets_of(counts),
-            counts,
-            gains=gain,
-            ideal_gains=ideal,
-            n_items=n_items,
-            users=users,
-        )
+        gain = ideal = None
+        if gains is not None:
+            if n_relevant is not None:
+                raise ValueError("n_relevant is given beside gains; give a list of all gains")
+            gain = flat_gains(gains, counts)[order]
+            values, instance, gain = values[gain > 0], instance[gain > 0], gain[gain > 0]
+            counts = np.bincount(instance, minlength=len(counts))
+            ideal = gain[np.lexsort((-gain, instance))]
+        relevant = counts
+        if n_relevant is not None:
+            relevant = one_or_one_each("n_relevant", n_relevant, counts.shape, low=0)
+            if (few := relevant < counts).any():
+                refuse("n_relevant", relevant, few, "at least the number of the ranks")
+        n = None if n_items is None else one_or_one_each("n_items", n_items, counts.shape, low=1)
+        made = trusted(
+            values, offsets_of(counts), relevant, n_items=n, gains=gain, ideal_gains=ideal,
+            users=names,
+        )  # fmt: skip
+        check_within("ranks", made, n)
+        return made
 
     def __len__(self) -> int:
         """Return the number of instances."""
@@ -270,19 +293,17 @@ class Ranks:
         no_labels("index", index, "pass index.to_numpy() in the order of the ranks")
         x = np.atleast_1d(np.arange(len(self))[index])
         named = self.users is not None and len(np.unique(x)) == len(x)
-        taken = ranges(self.offsets[x], self.n_ranked[x])
-        starts = offsets_of(self.n_relevant)
-        ideal = ranges(starts[x], self.n_relevant[x])
-        return Ranks(
-            self.values[taken],
-            offsets_of(self.n_ranked[x]),
-            self.n_relevant[x],
-            None if self.n_predicted is None else self.n_predicted[x],
-            None if self.gains is None else self.gains[taken],
-            None if self.ideal_gains is None else self.ideal_gains[ideal],
-            None if self.n_items is None else self.n_items[x],
-            self.users[x] if named else None,  # type: ignore[index]
-        )
+        ranked = x if self.is_one_each else ranges(self.offsets[x], self.n_ranked[x])
+        made: dict[str, Any] = {"up_to": self.up_to}
+        for name in ("n_items", "catalog", "n_predicted", "users", "weights"):
+            given = getattr(self, name)
+            made[name] = None if given is None or (name == "users" and not named) else given[x]
+        if self.gains is not None and self.ideal_gains is not None:
+            ideal = ranges(offsets_of(self.n_relevant)[x], self.n_relevant[x])
+            made |= {"gains": self.gains[ranked], "ideal_gains": self.ideal_gains[ideal]}
+        offsets = np.arange(len(x) + 1) if self.is_one_each else offsets_of(self.n_ranked[x])
+        tied = self.n_tied[ranked]
+        return trusted(self.best[ranked], offsets, self.n_relevant[x], n_tied=tied, **made)
 
     @property
     def n_ranked(self) -> IntArray:
@@ -292,7 +313,12 @@ class Ranks:
     @cached_property
     def is_one_each(self) -> bool:
         """Whether every instance has exactly one relevant item, and a rank for it."""
-        return bool((self.n_relevant == 1).all() and len(self.values) == len(self))
+        return bool((self.n_relevant == 1).all() and len(self.best) == len(self))
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether some relevant item is level with another candidate."""
+        return bool(self.n_tied.any())
 
     @cached_property
     def instance(self) -> IntArray:
@@ -302,7 +328,17 @@ class Ranks:
     @cached_property
     def order(self) -> IntArray:
         """Position of each rank among those of its instance, 1 for the best, shape (n_ranked,)."""
-        return read_only(np.arange(1, self.values.size + 1) - self.offsets[self.instance])
+        return read_only(np.arange(1, self.best.size + 1) - self.offsets[self.instance])
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The relevant items by blocks of level ones; without ties, each is its own block."""
+        new = np.ones(len(self.best), dtype=bool)
+        new[1:] = (np.diff(self.best) != 0) | (np.diff(self.instance) != 0)
+        first = np.flatnonzero(new)
+        instance = self.instance[first]
+        count, above = np.diff(first, append=len(new)), first - self.offsets[instance]
+        return Blocks(first, instance, self.best[first], self.n_tied[first] + 1, count, above)
 
     def sum(self, per_rank: FloatArray) -> FloatArray:
         """Sum the values of each instance's ranks, shape (n_instances,)."""
@@ -310,229 +346,10 @@ class Ranks:
             return per_rank
         return np.bincount(self.instance, per_rank, len(self)).astype(np.float64, copy=False)
 
+    def break_ties(self, rule: TieRule, *, rng: RNG = None) -> Ranks:
+        """Choose one of the possible ranks of each item.
 
-def one_relevant_each(
-    ranks: IntArray, n_items: IntArray | None = None, users: NDArray[Any] | None = None
-) -> Ranks:
-    """Return instances with one relevant item each, from values that were checked."""
-    made = object.__new__(Ranks)
-    content = {
-        "values": read_only(ranks),
-        "offsets": read_only(np.arange(ranks.size + 1)),
-        "n_relevant": read_only(np.ones(ranks.size, dtype=np.int64)),
-        "n_items": None if n_items is None else read_only(n_items),
-        "users": None if users is None else read_only(users),
-        "is_one_each": True,
-    }
-    made.__dict__.update(dict.fromkeys(f.name for f in fields(Ranks)), **content)
-    return made
-
-
-def as_rows(
-    ranks: Ranks | ArrayLike, n_items: ArrayLike | None, name: str = "ranks"
-) -> tuple[Ranks, tuple[int, ...]]:
-    """Return ranks as a `Ranks` that knows `n_items` if anyone does, and the shape of results."""
-    n: Any = None
-    if isinstance(ranks, Ranks):
-        n = known_items(name, ranks, n_items)
-        if n is ranks.n_items:
-            return ranks, (len(ranks),)
-        check_within(name, ranks, n)
-        made = object.__new__(Ranks)
-        made.__dict__.update(ranks.__dict__, n_items=n)
-        return made, (len(ranks),)
-    values = as_integers(name, ranks, lists=FROM_LISTS)
-    if n_items is not None:
-        same_index(**{name: ranks, "n_items": n_items})
-        n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
-        if (values > n).any():
-            refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
-        n = n.ravel()
-    return one_relevant_each(values.ravel(), n), values.shape
-
-
-def known_items(name: str, ranks: Ranks | TiedRanks, n_items: ArrayLike | None) -> NDArray[Any]:
-    """Return the number of items that the ranks know or the caller gives; both must agree."""
-    if n_items is None:
-        return ranks.n_items  # type: ignore[return-value]
-    no_index("n_items", n_items)
-    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1, of=name)
-    if ranks.n_items is None:
-        return n
-    if (bad := n != ranks.n_items).any():
-        x = int(np.argmax(bad))
-        raise ValueError(
-            f"n_items is {n[x]} for instance {x}, but {name} knows that it is "
-            f"{ranks.n_items[x]}; leave n_items out"
-        )
-    return ranks.n_items
-
-
-def check_within(name: str, rows: Ranks, n: IntArray) -> None:
-    """Refuse a rank above its instance's number of items, or more relevant items than these."""
-    if (few := np.flatnonzero(rows.n_relevant > n)).size:
-        x = few[0]
-        raise ValueError(
-            f"n_items is {n[x]} for instance {x}, which has {rows.n_relevant[x]} relevant items"
-        )
-    bad = rows.values > n[rows.instance]
-    if bad.any():
-        at = int(np.argmax(bad))
-        x = int(rows.instance[at])
-        raise ValueError(
-            f"{name}[{x}] holds rank {rows.values[at]}; ranks must be at most n_items, {n[x]}"
-        )
-
-
-def check_sampled(name: str, rows: Ranks, n_samples: int) -> None:
-    """Refuse ranks that are known to be among another number of items than the sampled ones."""
-    n = rows.n_relevant + n_samples
-    if rows.n_items is not None and (bad := rows.n_items != n).any():
-        refuse(f"{name}.n_items", rows.n_items, bad, "n_samples and the relevant items together")
-
-
-def check_all_ranked(name: str, rows: Ranks, why: str = "among all items") -> None:
-    """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
-    if (unranked := np.flatnonzero(rows.n_ranked < rows.n_relevant)).size:
-        x = unranked[0]
-        raise ValueError(
-            f"{name}[{x}] has {rows.n_relevant[x]} relevant items but {rows.n_ranked[x]} ranks; "
-            f"each relevant item must have a rank {why}"
-        )
-
-
-TieRule = Literal["optimistic", "pessimistic", "random"]
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class TiedRanks:
-    """Ranks of relevant items among all candidates, before ties are broken.
-
-    If other candidates have exactly the score of a relevant item, each may come above or below it:
-    the item can have any of the ranks ``best``, ..., ``best + n_tied``. Metrics and expectations of
-    a TiedRanks are averages over all ways to break the ties, which are all equally likely.
-
-    Parameters
-    ----------
-    best : array_like of int, shape (n_entries,)
-        The best possible rank: 1 + the number of candidates with a higher score.
-    n_tied : int or array_like of int, shape (n_entries,)
-        Number of other candidates with exactly the same score.
-    n_items : int or array_like of int, shape (n_entries,)
-        Number of candidates, including the relevant item.
-    users : array_like of int or str, shape (n_entries,), optional
-        The user of each entry. Entries with the same user are one instance with several relevant
-        items. By default every entry is an instance of its own.
-    gains : array_like of float, shape (n_entries,), optional
-        How relevant each item is, above 0; by default all are equally relevant. Only `to_ranks`
-        uses them: metrics and expectations of a TiedRanks with gains are refused.
-
-    Raises
-    ------
-    ValueError
-        If `best` is not flat, the others do not fit it, or the worst rank is above `n_items`; if
-        two entries of a user share some of their ranks, but not all; or if a Series has other
-        labels than 0, 1, ... and than `users`, or than the others if `users` is a Series, too.
-
-    Examples
-    --------
-    >>> ranks = TiedRanks(best=[1, 3], n_tied=[0, 1], n_items=4)
-    >>> ranks.break_ties("pessimistic")
-    array([1, 4])
-    >>> from sampled_metrics import ReciprocalRank
-    >>> ReciprocalRank()(ranks).round(4)
-    array([1.    , 0.2917])
-    """
-
-    best: IntArray
-    n_tied: IntArray
-    n_items: IntArray
-    users: NDArray[Any] | None
-    gains: FloatArray | None
-
-    def __init__(
-        self,
-        best: ArrayLike,
-        n_tied: ArrayLike,
-        n_items: ArrayLike,
-        users: ArrayLike | None = None,
-        gains: ArrayLike | None = None,
-    ) -> None:
-        each = {"best": best, "n_tied": n_tied, "n_items": n_items, "gains": gains}
-        same_index(**each, users=users)
-        ranks = as_integers("best", best)
-        if ranks.ndim != 1:
-            raise ValueError(f"best has shape {ranks.shape}; best must be a flat list of ranks")
-        tied = _each("n_tied", n_tied, ranks, low=0)
-        n = _each("n_items", n_items, ranks, low=1)
-        owners = None if users is None else as_users("users", users, ranks.shape, "best")
-        if labels_of(users) is None:
-            labeled_by(owners, **each)
-        degrees = None if gains is None else _as_degrees(gains, ranks)
-        if (bad := ranks + tied > n).any():
-            refuse("best", ranks, bad, f"at most n_items - n_tied, {(n - tied)[bad][0]}")
-        for field, value in zip(fields(self), (ranks, tied, n, owners, degrees), strict=True):
-            object.__setattr__(self, field.name, None if value is None else read_only(value))
-        if owners is not None and self.has_several:
-            self._check_users(owners)
-
-    def _check_users(self, users: NDArray[Any]) -> None:
-        """Refuse entries of a user that cannot come from one ranking."""
-        order, _, _, size = _in_blocks(self.instance, self.best)
-        user, n = self.instance[order], self.n_items[order]
-        best, worst = self.best[order], (self.best + self.n_tied)[order]
-        same = np.diff(user) == 0
-        apart = (best[1:] > worst[:-1]) | ((best[1:] == best[:-1]) & (worst[1:] == worst[:-1]))
-        problems = (
-            (
-                same & ~apart,
-                "items with one score have the same best and n_tied, others share no rank",
-            ),
-            (same & (n[1:] != n[:-1]), "all items of a user have the same n_items"),
-            (size[1:] > (worst - best + 1)[1:], "n_tied leaves no place for all tied items"),
-        )
-        for bad, rule in problems:
-            if bad.any():
-                i = int(order[1:][bad][0])
-                raise ValueError(
-                    f"best[{i}] is {self.best[i]} with n_tied {self.n_tied[i]} and n_items "
-                    f"{self.n_items[i]}, which does not fit the other items of user {users[i]}; "
-                    f"{rule}"
-                )
-
-    @cached_property
-    def instance(self) -> IntArray:
-        """Instance of each entry: users are numbered as they first appear, (n_entries,)."""
-        if self.users is None:
-            return read_only(np.arange(len(self)))
-        return read_only(factorize({"users": self.users})[0])
-
-    @cached_property
-    def has_several(self) -> bool:
-        """Whether some user has several entries."""
-        return len(self) > 0 and int(self.instance.max()) + 1 < len(self)
-
-    def __len__(self) -> int:
-        """Return the number of entries."""
-        return len(self.best)
-
-    def __getitem__(self, index: Any) -> TiedRanks:
-        """Return some of the entries: a slice, a mask, or their positions.
-
-        Positions may be repeated, as in a bootstrap. The result then has no `users`, unless
-        some users have several entries: entries of one user stay one instance.
-        """
-        no_labels("index", index, "pass index.to_numpy() in the order of the ranks")
-        x = np.atleast_1d(np.arange(len(self))[index])
-        users, gains = (None if each is None else each[x] for each in (self.users, self.gains))
-        if not self.has_several and len(np.unique(x)) < len(x):
-            users = None
-        return TiedRanks(self.best[x], self.n_tied[x], self.n_items[x], users, gains)
-
-    def break_ties(self, rule: TieRule, *, rng: RNG = None) -> IntArray:
-        """Choose one of the possible ranks of each entry.
-
-        Entries of one user with the same score share their possible ranks, but each gets a
+        Relevant items of one user with the same score share their possible ranks, but each gets a
         different one: together they get the best ones, the worst ones, or some drawn at random.
         If they have gains, the most relevant item is the first of them where the rule is
         optimistic, and the last where it is pessimistic.
@@ -546,7 +363,8 @@ class TiedRanks:
 
         Returns
         -------
-        ndarray of int64, shape (n_entries,)
+        Ranks
+            The same instances, without ties.
 
         Raises
         ------
@@ -555,97 +373,163 @@ class TiedRanks:
 
         Examples
         --------
-        >>> TiedRanks(best=[1], n_tied=[9], n_items=[10]).break_ties("random", rng=0)
+        >>> Ranks([1], n_tied=[9], n_items=[10]).break_ties("random", rng=0).best
         array([9])
-        >>> TiedRanks([2, 2], n_tied=3, n_items=9, users=[7, 7]).break_ties("optimistic")
+        >>> Ranks([2, 2], n_tied=3, n_items=9, users=[7, 7]).break_ties("optimistic").best
         array([2, 3])
         """
         as_choice("rule", rule, ("optimistic", "pessimistic", "random"))
-        if not self.has_several:
-            if rule == "random":
-                return self.best + as_generator(rng).integers(self.n_tied, endpoint=True)
-            return self.best + (self.n_tied if rule == "pessimistic" else 0)
-        turned = {"optimistic": -1, "pessimistic": 1, "random": 0}[rule]
-        last = None if self.gains is None else turned * self.gains
-        order, block, place, size = _in_blocks(self.instance, self.best, last)
-        if rule == "random":
-            steps = _distinct(self.n_tied[order] + 1, block, place, as_generator(rng))
-        else:
-            steps = place + (self.n_tied[order] + 1 - size if rule == "pessimistic" else 0)
-        ranks = np.empty_like(self.best)
-        ranks[order] = self.best[order] + steps
-        return ranks
+        generator = as_generator(rng) if rule == "random" else None
+        if not self.has_ties:
+            return self
+        if self.is_one_each:
+            step: Any = self.n_tied if rule == "pessimistic" else 0
+            if generator is not None:
+                step = generator.integers(self.n_tied, endpoint=True)
+            return self.with_best(self.best + step)
+        blocks = self.blocks
+        block = np.repeat(np.arange(len(blocks.first)), blocks.n_relevant)
+        gains = self.gains
+        if gains is not None and rule != "random":
+            turned = gains if rule == "pessimistic" else -gains
+            gains = gains[np.lexsort((turned, block))]
+        place = np.arange(len(block)) - blocks.first[block]
+        if generator is None:
+            free = (blocks.size - blocks.n_relevant)[block]
+            step = place + (free if rule == "pessimistic" else 0)
+            return self.with_best(self.best + step, gains=gains)
+        found = self.best + _distinct(blocks.size[block], block, place, generator)
+        order = np.lexsort((found, self.instance))
+        return self.with_best(found[order], gains=None if gains is None else gains[order])
 
-    def to_ranks(self, rule: TieRule, *, rng: RNG = None) -> Ranks:
-        """Break ties and gather the ranks of each user.
-
-        Parameters
-        ----------
-        rule, rng
-            As in `break_ties`.
-
-        Returns
-        -------
-        Ranks
-            One instance per user, in the order in which `users` first names them; without
-            `users`, one per entry.
-
-        Examples
-        --------
-        >>> tied = TiedRanks([4, 1, 1], n_tied=[0, 1, 1], n_items=9, users=[0, 0, 1])
-        >>> tied.to_ranks("pessimistic").values
-        array([2, 4, 2])
-        """
-        ranks = self.break_ties(rule, rng=rng)
-        if not self.has_several and self.gains is None:
-            return one_relevant_each(ranks, self.n_items, self.users)
-        counts = np.bincount(self.instance)
-        first = np.unique(self.instance, return_index=True)[1]
-        order = np.lexsort((ranks, self.instance))
-        gains = ideal = None
-        if self.gains is not None:
-            gains = self.gains[order]
-            ideal = self.gains[np.lexsort((-self.gains, self.instance))]
-        return Ranks(
-            ranks[order],
-            offsets_of(counts),
-            counts,
-            gains=gains,
-            ideal_gains=ideal,
-            n_items=self.n_items[first],
-            users=None if self.users is None else self.users[first],
-        )
+    def with_best(self, best: IntArray, **more: Any) -> Ranks:
+        """Return the same instances with ranks without ties, from values that were checked."""
+        made = {field.name: getattr(self, field.name) for field in fields(self)}
+        del made["n_tied"]
+        return trusted(**made | {"best": best} | more)
 
 
-def _as_degrees(gains: ArrayLike, ranks: IntArray) -> FloatArray:
-    degrees = as_gains("gains", gains)
-    if degrees.shape != ranks.shape:
-        raise ValueError(
-            f"gains has shape {degrees.shape}, best has shape {ranks.shape}; gains must be one "
-            "for each of best"
-        )
-    if (bad := degrees <= 0).any():
-        refuse("gains", degrees, bad, "above 0")
-    return degrees
+def trusted(best: IntArray, offsets: IntArray, n_relevant: IntArray, **more: Any) -> Ranks:
+    """Return ranks from values that were checked; `more` are other attributes of `Ranks`."""
+    made = object.__new__(Ranks)
+    _set(made, {"best": best, "offsets": offsets, "n_relevant": n_relevant} | more)
+    return made
 
 
-def _each(name: str, values: ArrayLike, ranks: IntArray, low: int) -> IntArray:
-    return one_or_one_each(name, values, ranks.shape, low, of="best")
+def _set(ranks: Ranks, content: dict[str, Any]) -> None:
+    content = dict.fromkeys(field.name for field in fields(Ranks)) | content
+    if content["n_tied"] is None:
+        content["n_tied"] = np.broadcast_to(np.int64(0), content["best"].shape)
+    for name, value in content.items():
+        ranks.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
 
 
-def _in_blocks(
-    users: IntArray, best: IntArray, last: FloatArray | None = None
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Sort entries by user and best rank; return the order, and of each the block, place and size.
+def one_relevant_each(
+    ranks: IntArray, n_items: IntArray | None = None, users: NDArray[Any] | None = None, **more: Any
+) -> Ranks:
+    """Return instances with one relevant item each, from values that were checked."""
+    offsets, ones = np.arange(ranks.size + 1), np.broadcast_to(np.int64(1), ranks.shape)
+    made = trusted(ranks, offsets, ones, n_items=n_items, users=users, **more)
+    made.__dict__["is_one_each"] = True
+    return made
 
-    A block holds a user's entries with the same score. Places in it count from 0, in ascending
-    order of `last`, if it is given.
+
+def gathered(
+    best: IntArray,
+    n_tied: IntArray,
+    instance: IntArray,
+    gains: FloatArray | None = None,
+    *,
+    up_to: int | None = None,
+    **each: Any,
+) -> Ranks:
+    """Return ranks from one entry for each relevant item, whose instances are numbered from 0.
+
+    `each` are attributes of `Ranks` with one entry for each instance. Nothing is checked.
     """
-    order = np.lexsort((best, users) if last is None else (last, best, users))
-    new = (np.diff(users[order], prepend=-1) != 0) | (np.diff(best[order], prepend=-1) != 0)
-    block = np.cumsum(new) - 1
-    place = np.arange(len(order)) - np.flatnonzero(new)[block]
-    return order, block, place, np.bincount(block)[block]
+    counts = np.bincount(instance) if len(instance) else np.empty(0, np.int64)
+    made = each | {"up_to": up_to, "n_relevant": counts}
+    if (counts != 1).any() or (np.diff(instance) < 0).any():
+        order = np.lexsort((best, instance) if gains is None else (-gains, best, instance))
+        best, n_tied, instance = best[order], n_tied[order], instance[order]
+        gains = None if gains is None else gains[order]
+    if gains is not None:
+        made["ideal_gains"] = gains[np.lexsort((-gains, instance))]
+    if up_to is not None:
+        known = best <= up_to
+        best, n_tied, instance = best[known], n_tied[known], instance[known]
+        gains = None if gains is None else gains[known]
+    offsets = offsets_of(np.bincount(instance, minlength=len(counts)))
+    return trusted(best, offsets, n_tied=n_tied, gains=gains, **made)
+
+
+def _check_blocks(best: IntArray, tied: IntArray, instance: IntArray, users: Any) -> None:
+    """Refuse items of a user that cannot come from one ranking."""
+    for bad, rule in misfits(best, tied, instance):
+        for i in np.flatnonzero(bad)[:1].tolist():
+            raise ValueError(
+                f"ranks[{i}] is {best[i]} with n_tied {tied[i]}, which does not fit the other "
+                f"items of user {users[i]}; {rule}"
+            )
+
+
+def misfits(
+    best: IntArray, tied: IntArray, instance: IntArray
+) -> Iterator[tuple[NDArray[np.bool_], str]]:
+    """Yield a rule, and which items of an instance break it: they are not of one ranking."""
+    order = np.lexsort((best, instance))
+    user, first, last = instance[order], best[order], (best + tied)[order]
+    new = np.append(True, (np.diff(user) != 0) | (np.diff(first) != 0))
+    places = np.diff(np.flatnonzero(np.append(new, True)))[np.cumsum(new) - 1]
+    same = np.diff(user) == 0
+    alone = same & (first[1:] == first[:-1]) & (last == first)[1:] & (last == first)[:-1]
+    apart = (first[1:] > last[:-1]) | ((first[1:] == first[:-1]) & (last[1:] == last[:-1]))
+    for bad, rule in (
+        (alone, "another item of this user has it, too"),
+        (same & ~apart, "items with one score have the same rank and n_tied, others share no rank"),
+        (places[1:] > (last - first + 1)[1:], "n_tied leaves no place for all tied items"),
+    ):
+        found = np.zeros(len(best), dtype=bool)
+        found[order[1:][bad]] = True
+        yield found, rule
+
+
+def _check_alike(each: dict[str, Any], first: IntArray, users: Any) -> None:
+    """Refuse what is one for each user, and differs from that of the user's first item."""
+    for name, given in each.items():
+        if given is not None and (bad := given != given[first]).any():
+            i = int(np.argmax(bad))
+            raise ValueError(
+                f"{name}[{i}] is {given[i]}, {name}[{first[i]}] is {given[first[i]]}, and both are "
+                f"of user {users[i]}; all items of a user must have the same {name}"
+            )
+
+
+def _check_sizes(
+    worst: IntArray, n_items: IntArray | None, catalog: IntArray | None, limit: str
+) -> None:
+    """Refuse ranks beyond the candidates, and more candidates than there are items."""
+    if n_items is not None and (bad := worst > n_items).any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"ranks[{i}] must be at most {limit}; n_items is {n_items[i]}")
+    if catalog is None:
+        return
+    if n_items is None:
+        raise ValueError("catalog is given without n_items; give the number of candidates, too")
+    if (bad := catalog < n_items).any():
+        refuse("catalog", catalog, bad, "at least n_items, the number of candidates")
+
+
+def _positive(name: str, values: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    given = as_gains(name, values)
+    if given.shape != shape:
+        raise ValueError(
+            f"{name} has shape {given.shape}, ranks has shape {shape}; {name} must be one for each "
+            "of ranks"
+        )
+    if (bad := given <= 0).any():
+        refuse(name, given, bad, "above 0")
+    return given
 
 
 def _distinct(
@@ -660,25 +544,107 @@ def _distinct(
     return drawn
 
 
-def one_instance_each(name: str, ranks: TiedRanks) -> None:
-    """Refuse several entries of one user, or gains, where each entry must be an instance."""
-    if ranks.gains is not None:
+def as_ranks(
+    given: Ranks | ArrayLike, n_items: ArrayLike | None = None, name: str = "ranks"
+) -> tuple[Ranks, tuple[int, ...]]:
+    """Return ranks as a `Ranks` that knows `n_items` if anyone does, and the shape of results."""
+    if isinstance(given, Ranks):
+        n = known_items(name, given, n_items)
+        if n is given.n_items or n is None:
+            return given, (len(given),)
+        check_within(name, given, n)
+        return replace_items(given, n), (len(given),)
+    values = as_integers(name, given, lists=FROM_LISTS)
+    n = None
+    if n_items is not None:
+        same_index(**{name: given, "n_items": n_items})
+        n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
+        if (values > n).any():
+            refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
+        n = n.ravel()
+    return one_relevant_each(values.ravel(), n), values.shape
+
+
+def replace_items(ranks: Ranks, n_items: IntArray) -> Ranks:
+    """Return the same ranks with the number of candidates of each instance."""
+    made = object.__new__(Ranks)
+    made.__dict__.update(ranks.__dict__, n_items=read_only(n_items))
+    return made
+
+
+def known_items(name: str, ranks: Ranks, n_items: ArrayLike | None) -> IntArray | None:
+    """Return the number of items that the ranks know or the caller gives; both must agree."""
+    if n_items is None:
+        return ranks.n_items
+    no_index("n_items", n_items)
+    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1, of=name)
+    if ranks.n_items is None:
+        return n
+    for x in np.flatnonzero(n != ranks.n_items)[:1]:
         raise ValueError(
-            f'{name} has gains; break ties first, as in {name}.to_ranks("random", rng=0)'
+            f"n_items is {n[x]} for instance {x}, but {name} knows that it is "
+            f"{ranks.n_items[x]}; leave n_items out"
         )
-    if ranks.has_several:
-        counts = np.bincount(ranks.instance)[ranks.instance]
-        x = int(np.argmax(counts > 1))
-        user = np.asarray(ranks.users)[x]
+    return ranks.n_items
+
+
+def check_within(name: str, ranks: Ranks, n: IntArray | None) -> None:
+    """Refuse a rank above its instance's number of items, or more relevant items than these."""
+    if n is None:
+        return
+    for x in np.flatnonzero(ranks.n_relevant > n)[:1]:
         raise ValueError(
-            f"{name} holds {counts[x]} items of user {user}; break ties first, as in "
-            f'{name}.to_ranks("random", rng=0)'
+            f"n_items is {n[x]} for instance {x}, which has {ranks.n_relevant[x]} relevant items"
         )
+    worst = ranks.best + ranks.n_tied
+    for at in np.flatnonzero(worst > n[ranks.instance])[:1]:
+        x = int(ranks.instance[at])
+        raise ValueError(
+            f"{name}[{x}] holds rank {worst[at]}; ranks must be at most n_items, {n[x]}"
+        )
+
+
+def check_sampled(name: str, ranks: Ranks, n_samples: int) -> None:
+    """Refuse ranks that are known to be among another number of items than the sampled ones."""
+    n = ranks.n_relevant + n_samples
+    if ranks.n_items is not None and (bad := ranks.n_items != n).any():
+        refuse(f"{name}.n_items", ranks.n_items, bad, "n_samples and the relevant items together")
+
+
+def check_exact(name: str, ranks: Ranks) -> None:
+    """Refuse ranks that are a sample's: nothing may take them for exact ones."""
+    if ranks.catalog is not None:
+        raise ValueError(
+            f"{name} is a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; "  # type: ignore[index]
+            "exact ranks are needed"
+        )
+
+
+def check_all_ranked(name: str, ranks: Ranks, why: str = "among all items") -> None:
+    """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
+    if (unranked := np.flatnonzero(ranks.n_ranked < ranks.n_relevant)).size:
+        x = unranked[0]
+        known = "" if ranks.up_to is None else f", which are known up to {ranks.up_to}"
+        raise ValueError(
+            f"{name}[{x}] has {ranks.n_relevant[x]} relevant items but {ranks.n_ranked[x]} ranks"
+            f"{known}; each relevant item must have a rank {why}"
+        )
+
+
+def check_one_each(name: str, ranks: Ranks) -> None:
+    """Refuse ties where several items of a user are relevant, or gains: nobody averages these."""
+    if not ranks.has_ties or (ranks.is_one_each and ranks.gains is None):
+        return
+    what = "gains" if ranks.gains is not None else "users with several relevant items"
+    raise ValueError(
+        f"{name} has ties and {what}; break the ties first, as in "
+        f'{name}.break_ties("random", rng=0)'
+    )
 
 
 def users_of(name: str, given: Any) -> NDArray[Any] | None:
     """Return how ranks, or the index of a Series of them, name their users; None if they do not."""
-    if isinstance(given, Ranks | TiedRanks):
+    if isinstance(given, Ranks):
         return given.users
     if (index := index_of(given)) is None:
         return None
@@ -687,17 +653,6 @@ def users_of(name: str, given: Any) -> NDArray[Any] | None:
         user = shown(users.tolist()[again[0]])
         raise ValueError(f"{name} has user {user} twice; give one rank per user")
     return users
-
-
-def check_instances(
-    name: str, ranks: Ranks | TiedRanks | IntArray, n_items: ArrayLike | None
-) -> None:
-    """Refuse ranks that do not fit their numbers of items, or of which some are one instance."""
-    if isinstance(ranks, TiedRanks):
-        one_instance_each(name, ranks)
-        known_items(name, ranks, n_items)
-    else:
-        as_rows(ranks, n_items, name)
 
 
 def offsets_of(counts: NDArray[Any]) -> IntArray:

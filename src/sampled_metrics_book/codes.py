@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics import Draw, TiedRanks
+from sampled_metrics import Draw, Ranks
 from sampled_metrics.sampling import nodes_of_ties
 
 __all__ = [
@@ -34,32 +34,32 @@ IntArray = NDArray[np.int64]
 Ties = Literal["won", "random", "lost"]
 
 
-def settled(ranks: TiedRanks, ties: Ties) -> TiedRanks:
+def settled(ranks: Ranks, ties: Ties) -> Ranks:
     """Return the ranks after ties that are always won, or always lost; else as they are.
 
     Parameters
     ----------
-    ranks : TiedRanks
+    ranks : Ranks
         Exact ranks, one relevant item per instance.
     ties : {"won", "random", "lost"}
         What happens to the held-out item in a tie.
 
     Returns
     -------
-    TiedRanks
+    Ranks
 
     Examples
     --------
-    >>> settled(TiedRanks([2], n_tied=3, n_items=9), "lost").best
+    >>> settled(Ranks([2], n_tied=3, n_items=9), "lost").best
     array([5])
     """
     if ties == "random":
         return ranks
     rule: Literal["optimistic", "pessimistic"] = "optimistic" if ties == "won" else "pessimistic"
-    return TiedRanks(ranks.break_ties(rule), 0, ranks.n_items)
+    return ranks.break_ties(rule)
 
 
-def with_itself_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
+def with_itself_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     r"""Compute the sampled rank's distribution if the held-out item competes with itself.
 
     Each draw is one of all n candidates, the held-out item among them, with replacement. A copy
@@ -74,7 +74,7 @@ def with_itself_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> 
 
     Parameters
     ----------
-    ranks : TiedRanks
+    ranks : Ranks
         Exact ranks, one relevant item per instance.
     n_samples : int
         Number of draws m.
@@ -90,7 +90,7 @@ def with_itself_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> 
 
     Examples
     --------
-    >>> ranks = TiedRanks([1], n_tied=0, n_items=4)
+    >>> ranks = Ranks([1], n_tied=0, n_items=4)
     >>> with_itself_pmf(ranks, 1, 2, ties="won"), with_itself_pmf(ranks, 1, 2, ties="lost")
     (array([[1., 0.]]), array([[0.75, 0.25]]))
     """
@@ -109,7 +109,7 @@ def with_itself_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> 
     return found
 
 
-def merged_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
+def merged_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     """Compute the sampled rank's distribution if a drawn held-out item is counted once.
 
     Of all n candidates, the held-out item among them, `n_samples` different ones are drawn. The
@@ -117,7 +117,7 @@ def merged_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Float
 
     Parameters
     ----------
-    ranks : TiedRanks
+    ranks : Ranks
         Exact ranks, one relevant item per instance.
     n_samples : int
         Number of drawn items m.
@@ -134,7 +134,7 @@ def merged_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Float
 
     Examples
     --------
-    >>> merged_pmf(TiedRanks([3], n_tied=0, n_items=4), 2, 3, ties="won").round(3)
+    >>> merged_pmf(Ranks([3], n_tied=0, n_items=4), 2, 3, ties="won").round(3)
     array([[0.167, 0.667, 0.167]])
     """
     n = ranks.n_items
@@ -146,7 +146,7 @@ def merged_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Float
     return found[:, :k]
 
 
-def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
+def distinct_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     r"""Compute the sampled rank's distribution if repeats in the sample are counted once.
 
     Draws are with replacement from the n - 1 other candidates. With d different items above
@@ -155,7 +155,7 @@ def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Flo
 
     Parameters
     ----------
-    ranks : TiedRanks
+    ranks : Ranks
         Exact ranks, one relevant item per instance.
     n_samples : int
         Number of draws m.
@@ -171,7 +171,7 @@ def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Flo
 
     Examples
     --------
-    >>> distinct_pmf(TiedRanks([2], n_tied=0, n_items=2), 3, 2, ties="won")
+    >>> distinct_pmf(Ranks([2], n_tied=0, n_items=2), 3, 2, ties="won")
     array([[0., 1.]])
     """
     # Given the rank it is a polynomial of degree m, as that of a draw with replacement is.
@@ -189,7 +189,7 @@ def distinct_pmf(ranks: TiedRanks, n_samples: int, k: int, *, ties: Ties) -> Flo
     return found
 
 
-def mean_rank_hits(ranks: TiedRanks, n_samples: int, k: int) -> FloatArray:
+def mean_rank_hits(ranks: Ranks, n_samples: int, k: int) -> FloatArray:
     r"""Compute the probability that the mean of the best and the worst sampled rank is at most k.
 
     With h drawn items above and t level, the mean rank is :math:`1 + h + t / 2`. Draws are with
@@ -197,7 +197,7 @@ def mean_rank_hits(ranks: TiedRanks, n_samples: int, k: int) -> FloatArray:
 
     Parameters
     ----------
-    ranks : TiedRanks
+    ranks : Ranks
         Exact ranks, one relevant item per instance.
     n_samples : int
         Number of draws m.
@@ -210,7 +210,7 @@ def mean_rank_hits(ranks: TiedRanks, n_samples: int, k: int) -> FloatArray:
 
     Examples
     --------
-    >>> mean_rank_hits(TiedRanks([1, 1], n_tied=[0, 4], n_items=5), n_samples=4, k=2)
+    >>> mean_rank_hits(Ranks([1, 1], n_tied=[0, 4], n_items=5), n_samples=4, k=2)
     array([1., 0.])
     """
     from scipy.stats import binom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from sampled_metrics.bounds._programs import (
     nodes_of,
 )
 from sampled_metrics.metrics import AUC, Metric
-from sampled_metrics.ranks import Ranks, TiedRanks, check_all_ranked, check_sampled
+from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_sampled
 from sampled_metrics.sampling import Draw
 
 __all__ = ["Bounds", "identified_set", "metric_bounds"]
@@ -239,22 +239,16 @@ def identified_set(
 
 def _plain(sampled_ranks: Ranks | ArrayLike, draw: Draw) -> IntArray:
     """Return one sampled rank per instance, and refuse what would be counted twice."""
-    given: Any = sampled_ranks
-    if isinstance(given, TiedRanks):
+    rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
+    check_all_ranked("sampled_ranks", rows)
+    if not rows.is_one_each or rows.has_ties:
         raise ValueError(
-            "sampled_ranks is a TiedRanks; break its ties first, as in "
-            'sampled_ranks.break_ties("random", rng=0)'
+            "sampled_ranks has ties, or instances with several relevant items or none; bounds are "
+            "for one each, with ties broken as the evaluation broke them"
         )
-    if isinstance(given, Ranks):
-        check_all_ranked("sampled_ranks", given)
-        if not given.is_one_each:
-            raise ValueError(
-                "sampled_ranks has instances with several relevant items or none; bounds are for "
-                "one each"
-            )
-        check_sampled("sampled_ranks", given, draw.n_samples)
-        given = given.values
-    sampled = as_integers("sampled_ranks", given, 1, draw.n_samples + 1, "n_samples + 1")
+    check_sampled("sampled_ranks", rows, draw.n_samples)
+    sampled = rows.best.reshape(shape)
+    as_integers("sampled_ranks", sampled, 1, draw.n_samples + 1, "n_samples + 1")
     if not sampled.size:
         raise ValueError("sampled_ranks is empty; sampled_ranks must hold a rank")
     if sampled.ndim > 1:

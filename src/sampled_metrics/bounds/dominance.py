@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_choice, refuse
-from sampled_metrics.ranks import (
-    Ranks,
-    TiedRanks,
-    as_rows,
-    check_all_ranked,
-    known_items,
-    one_instance_each,
-    ranges,
-)
+from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, ranges
 
 __all__ = ["Dominance", "dominates"]
 
@@ -56,8 +48,8 @@ class Dominance:
 
 
 def dominates(
-    a: Ranks | TiedRanks | ArrayLike,
-    b: Ranks | TiedRanks | ArrayLike,
+    a: Ranks | ArrayLike,
+    b: Ranks | ArrayLike,
     *,
     n_items: ArrayLike | None = None,
     scale: Literal["rank", "share"] = "rank",
@@ -80,7 +72,7 @@ def dominates(
 
     Parameters
     ----------
-    a, b : Ranks, TiedRanks or array_like of int
+    a, b : Ranks or array_like of int
         Exact ranks of the two, one relevant item per instance. A tied item counts at all ranks
         that it can have, each equally likely. The curves pool all instances, so their order does
         not matter: a and b need neither the same instances nor the same index.
@@ -145,24 +137,17 @@ class _Runs(NamedTuple):
     height: FloatArray
 
 
-def _runs(
-    name: str, given: Ranks | TiedRanks | ArrayLike, n_items: ArrayLike | None, scale: str
-) -> _Runs:
+def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale: str) -> _Runs:
     """Return where the curve of one recommender rises, or say what is missing."""
-    if isinstance(given, TiedRanks):
-        one_instance_each(name, given)
-        first, length = given.best, given.n_tied + 1
-        n: IntArray | None = known_items(name, given, n_items)
-    else:
-        rows, _ = as_rows(given, n_items, name)
-        check_all_ranked(name, rows)
-        if (other := np.flatnonzero(rows.n_relevant != 1)).size:
-            x = other[0]
-            raise ValueError(
-                f"{name}[{x}] has {rows.n_relevant[x]} relevant items; {name} must have one per "
-                f"instance: to count each item as an instance, pass {name}.values"
-            )
-        first, length, n = rows.values, np.ones_like(rows.values), rows.n_items
+    rows, _ = as_ranks(given, n_items, name)
+    check_exact(name, rows)
+    check_all_ranked(name, rows)
+    for x in np.flatnonzero(rows.n_relevant != 1)[:1]:
+        raise ValueError(
+            f"{name}[{x}] has {rows.n_relevant[x]} relevant items; {name} must have one per "
+            f"instance: to count each item as an instance, pass {name}.best"
+        )
+    first, length, n = rows.best, rows.n_tied + 1, rows.n_items
     if not first.size:
         raise ValueError(f"{name} is empty; {name} must hold a rank")
     if scale == "rank":

@@ -16,7 +16,6 @@ from sampled_metrics._arguments import (
     IntArray,
     as_array,
     as_integer,
-    as_integers,
     as_kind,
     as_probabilities,
     read_only,
@@ -24,13 +23,7 @@ from sampled_metrics._arguments import (
     shown,
 )
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import (
-    Ranks,
-    TiedRanks,
-    check_all_ranked,
-    check_sampled,
-    one_instance_each,
-)
+from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_one_each, check_sampled
 from sampled_metrics.sampling import (
     HEAD,
     Draw,
@@ -320,15 +313,15 @@ class CorrectedMetric:
             self._tables[q, n_items] = read_only(table)
         return self._tables[q, n_items]
 
-    def __call__(self, sampled_ranks: Ranks | TiedRanks | ArrayLike) -> FloatArray:
+    def __call__(self, sampled_ranks: Ranks | ArrayLike) -> FloatArray:
         """Look up the estimate for the sampled rank of each instance, or for all its sampled ranks.
 
         Parameters
         ----------
-        sampled_ranks : Ranks, TiedRanks or array_like of int
+        sampled_ranks : Ranks or array_like of int
             Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
-            entry. With q relevant items, they go up to ``n_samples + q``. The estimate for a
-            `TiedRanks` is its mean over all ways to break the ties. If the draw has a number of
+            entry. With q relevant items, they go up to ``n_samples + q``. Where ranks
+            have ties, the estimate is its mean over all ways to break them. If the draw has a number of
             items for each instance, the last axis has one entry per instance.
 
         Returns
@@ -342,39 +335,32 @@ class CorrectedMetric:
             If a sampled rank is out of range, a relevant item has none, the instances are not
             those of the draw, or as `terms`.
         """
-        if isinstance(sampled_ranks, Ranks):
-            return self._of_several(sampled_ranks)
-        m = self.draw.n_samples
-        if isinstance(sampled_ranks, TiedRanks):
-            one_instance_each("sampled_ranks", sampled_ranks)
-            if (bad := sampled_ranks.n_items != m + 1).any():
-                refuse(
-                    "sampled_ranks.n_items", sampled_ranks.n_items, bad, f"n_samples + 1, {m + 1}"
-                )
-            self._items_each("sampled_ranks", (len(sampled_ranks),))
-            first = sampled_ranks.best - 1
-            sums = np.pad(
-                np.cumsum(self.values, axis=-1), [(0, 0)] * (self.values.ndim - 1) + [(1, 0)]
-            )
-            last = first + sampled_ranks.n_tied + 1
-            of_all: FloatArray = _look_up(sums, last) - _look_up(sums, first)
-            return of_all / (sampled_ranks.n_tied + 1)
-        ranks = as_integers("sampled_ranks", sampled_ranks, 1, m + 1, f"n_samples + 1, {m + 1}")
-        self._items_each("sampled_ranks", ranks.shape)
-        return _look_up(self.values, ranks - 1)
-
-    def _of_several(self, sampled_ranks: Ranks) -> FloatArray:
-        check_all_ranked("sampled_ranks", sampled_ranks)
-        above = sampled_ranks.values - sampled_ranks.order
-        if (bad := above > self.draw.n_samples).any():
-            refuse("sampled_ranks.values", sampled_ranks.values, bad, "at most n_samples + q")
-        check_sampled("sampled_ranks", sampled_ranks, self.draw.n_samples)
-        weight = relevance_weights(self.metric, sampled_ranks)
-        estimate = np.full(len(sampled_ranks), np.nan)
-        n_items = self._items_each("sampled_ranks", (len(sampled_ranks),))
-        for q, n, x, at in by_count(sampled_ranks, n_items):
-            estimate[x] = (weight[at] * self._terms(q, n)[np.arange(q), above[at]]).sum(axis=1)
+        rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
+        m, q = self.draw.n_samples, "1" if rows.is_one_each else "q"
+        check_all_ranked("sampled_ranks", rows)
+        check_sampled("sampled_ranks", rows, m)
+        worst = rows.best + rows.n_tied
+        if (bad := worst - rows.order > m).any():
+            refuse("sampled_ranks", worst, bad, f"at most n_samples + {q}")
+        fitted = self._items_each("sampled_ranks", shape)
+        if rows.is_one_each and rows.gains is None:
+            return self._look_up(rows, shape)
+        check_one_each("sampled_ranks", rows)
+        above, weight = rows.best - rows.order, relevance_weights(self.metric, rows)
+        estimate = np.full(len(rows), np.nan)
+        for count, n, x, at in by_count(rows, fitted):
+            terms = self._terms(count, n)[np.arange(count), above[at]]
+            estimate[x] = (weight[at] * terms).sum(axis=1)
         return estimate
+
+    def _look_up(self, rows: Ranks, shape: tuple[int, ...]) -> FloatArray:
+        """Return the estimate of each sampled rank, on average over ties."""
+        first = (rows.best - 1).reshape(shape)
+        if not rows.has_ties:
+            return _at(self.values, first)
+        sums = np.pad(np.cumsum(self.values, axis=-1), [(0, 0)] * (self.values.ndim - 1) + [(1, 0)])
+        length = (rows.n_tied + 1).reshape(shape)
+        return (_at(sums, first + length) - _at(sums, first)) / length
 
     def _items_each(self, name: str, shape: tuple[int, ...]) -> IntArray:
         """Return the number of items for which each instance's table was fitted.
@@ -389,16 +375,14 @@ class CorrectedMetric:
             )
         return np.broadcast_to(n, shape[-1:])
 
-    def expectation(
-        self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
-    ) -> FloatArray:
+    def expectation(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
         """Compute the expected estimate at exact ranks.
 
         Parameters
         ----------
-        ranks : Ranks, TiedRanks or array_like of int
+        ranks : Ranks or array_like of int
             Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
-            For a `TiedRanks`, the expectation is also over the ways to break ties.
+            Where ranks have ties, the expectation is also over the ways to break them.
         draw : Draw, optional
             The draw that is really made, if it is not the one that the table was fitted for. It
             must have the same number of samples.
@@ -420,16 +404,13 @@ class CorrectedMetric:
         >>> fitted.expectation([100, 1000]).round(3)
         array([1.   , 0.466])
         """
-        real = self._real(draw)
-        if isinstance(ranks, Ranks):
-            if self._sizes.ndim == 0:
-                n = self._one_number()
-                return expect_terms(real, ranks, self.metric, lambda q, _: self._terms(q, n))
-            self._items_each("ranks", (len(ranks),))
-            return expect_terms(real, ranks, self.metric, self._terms, by_items=True)
-        return self._expect(ranks, real, lambda table: table)
+        rows, shape, real = self._exact(ranks, draw)
+        if rows.is_one_each and rows.gains is None:
+            return self._expect(rows, shape, real, lambda table: table)
+        fitted = self._items_each("ranks", shape)
+        return expect_terms(rows, self.metric, self._terms, real.replacement, fitted)
 
-    def bias(self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None) -> FloatArray:
+    def bias(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
         """Compute the expected estimate at exact ranks, minus the exact metric.
 
         Parameters
@@ -453,12 +434,10 @@ class CorrectedMetric:
         >>> fitted.bias([100, 1000]).round(3)
         array([1.   , 0.466])
         """
-        exact = self.metric(ranks, self._real(draw).n_items)
-        return self.expectation(ranks, draw) - exact
+        rows, shape, real = self._exact(ranks, draw)
+        return self.expectation(ranks, real) - self.metric(rows).reshape(shape)
 
-    def variance(
-        self, ranks: Ranks | TiedRanks | ArrayLike, draw: Draw | None = None
-    ) -> FloatArray:
+    def variance(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
         r"""Compute the variance of the estimate at exact ranks, over all samples.
 
         The sampled ranks of several relevant items depend on each other, and the variance takes
@@ -469,7 +448,7 @@ class CorrectedMetric:
         Parameters
         ----------
         ranks, draw
-            As in `expectation`; for a `TiedRanks`, breaking ties at random adds to the variance.
+            As in `expectation`; breaking ties at random adds to the variance.
 
         Returns
         -------
@@ -487,16 +466,18 @@ class CorrectedMetric:
         >>> fitted.variance([1, 1000]).round(3)
         array([0.   , 0.249])
         """
-        real = self._real(draw)
-        if isinstance(ranks, Ranks):
-            return self._joint_variance(ranks, real)
-        both = self._expect(ranks, real, lambda table: np.stack([table, table**2], axis=1))
+        rows, shape, real = self._exact(ranks, draw)
+        if not (rows.is_one_each and rows.gains is None):
+            return self._joint_variance(rows, real)
+        both = self._expect(rows, shape, real, lambda table: np.stack([table, table**2], axis=1))
         variance: FloatArray = both[..., 1] - both[..., 0] ** 2
         return np.maximum(variance, 0.0)
 
     def _joint_variance(self, ranks: Ranks, draw: Draw) -> FloatArray:
-        m, n = draw.n_samples, draw.items_of(ranks)
-        above, weight = ranks.values - ranks.order, relevance_weights(self.metric, ranks)
+        check_one_each("ranks", ranks)
+        assert ranks.n_items is not None
+        m, n = draw.n_samples, ranks.n_items
+        above, weight = ranks.best - ranks.order, relevance_weights(self.metric, ranks)
         variance = np.full(len(ranks), np.nan)
         fitted_for = self._items_each("ranks", (len(ranks),))
         for q, fitted, x, at in by_count(ranks, fitted_for):
@@ -517,6 +498,15 @@ class CorrectedMetric:
                 variance[x[block]] = np.maximum(square[:, 0] - mean[:, 0] ** 2, 0.0)
         return variance
 
+    def _exact(
+        self, ranks: Ranks | ArrayLike, draw: Draw | None
+    ) -> tuple[Ranks, tuple[int, ...], Draw]:
+        """Return exact ranks, the shape of results, and the draw as it is really made."""
+        real = self._real(draw)
+        rows, _, shape = real.rows_of(ranks)
+        self._items_each("ranks", shape)
+        return rows, shape, real
+
     def _real(self, draw: Draw | None) -> Draw:
         """Return the draw as it is really made."""
         if draw is None:
@@ -533,26 +523,23 @@ class CorrectedMetric:
 
     def _expect(
         self,
-        ranks: TiedRanks | ArrayLike,
+        rows: Ranks,
+        shape: tuple[int, ...],
         draw: Draw,
         columns: Callable[[FloatArray], FloatArray],
     ) -> FloatArray:
         """Return expectations of what `columns` makes of each table, one or several."""
         if self._sizes.ndim == 0:
-            return draw.expect_values(ranks, columns(self.values))
-        given: Any = ranks if isinstance(ranks, TiedRanks) else as_integers("ranks", ranks)
-        shape = (len(ranks),) if isinstance(ranks, TiedRanks) else given.shape
-        fitted = self._items_each("ranks", shape)
-        found = np.empty(shape + columns(np.zeros(draw.n_samples + 1)).shape[1:])
+            return draw.mean_of(rows, columns(self.values), shape)
+        fitted = np.broadcast_to(self._sizes, shape).ravel()
+        found = np.empty(fitted.shape + columns(np.zeros(draw.n_samples + 1)).shape[1:])
         for n in np.unique(fitted):
             x = np.flatnonzero(fitted == n)
-            some = given[x] if isinstance(ranks, TiedRanks) else given[..., x]
-            each = draw.take(x).expect_values(some, columns(self._terms(1, int(n))[0]))
-            found[(slice(None),) * (len(shape) - 1) + (x,)] = each
-        return found
+            found[x] = draw.mean_of(rows[x], columns(self._terms(1, int(n))[0]), x.shape)
+        return found.reshape(shape + found.shape[1:])
 
 
-def _look_up(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
+def _at(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
     each: FloatArray
     if tables.ndim == 1:

@@ -27,7 +27,7 @@ from sampled_metrics._arguments import (
     same_index,
     shown,
 )
-from sampled_metrics.ranks import Ranks, TiedRanks, as_rows, known_items, one_instance_each
+from sampled_metrics.ranks import Ranks, as_ranks
 from sampled_metrics.sampling import Draw, probabilities
 
 __all__ = ["AdaptiveSample", "estimate_rank_distribution", "sample_adaptively"]
@@ -130,14 +130,16 @@ def estimate_rank_distribution(
 
 
 def _each_user(
-    sampled_ranks: ArrayLike, draw: Draw, n_samples: ArrayLike | None
+    sampled_ranks: Ranks | ArrayLike, draw: Draw, n_samples: ArrayLike | None
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return the sampled rank, number of samples and number of items of each user, flat."""
-    if isinstance(sampled_ranks, Ranks | TiedRanks):
-        raise ValueError(
-            f"sampled_ranks is a {type(sampled_ranks).__name__}; sampled_ranks must be a plain "
-            "array of one rank per user"
-        )
+    if isinstance(sampled_ranks, Ranks):
+        if not sampled_ranks.is_one_each or sampled_ranks.has_ties:
+            raise ValueError(
+                "sampled_ranks has ties, or users with several relevant items or none; "
+                "sampled_ranks must hold one rank per user"
+            )
+        sampled_ranks = sampled_ranks.best
     same_index(sampled_ranks=sampled_ranks, n_samples=n_samples)
     sampled = as_integers("sampled_ranks", sampled_ranks)
     if not sampled.size:
@@ -317,7 +319,7 @@ class AdaptiveSample(NamedTuple):
 
 
 def sample_adaptively(
-    ranks: Ranks | TiedRanks | ArrayLike,
+    ranks: Ranks | ArrayLike,
     n_items: ArrayLike | None = None,
     sizes: ArrayLike = (100, 200, 400, 800, 1600, 3200),
     *,
@@ -331,7 +333,7 @@ def sample_adaptively(
 
     Parameters
     ----------
-    ranks : Ranks, TiedRanks or array_like of int
+    ranks : Ranks or array_like of int
         Exact ranks, from 1 to `n_items`, one relevant item per entry. Ties are broken at random.
     n_items : int or array_like of int, optional
         Number of ranked items, at least 2, one for all or one per rank. Leave it out if the ranks
@@ -374,13 +376,9 @@ def sample_adaptively(
     if (steps := np.diff(s, prepend=0)).min() < 1:
         refuse("sizes", s, steps < 1, "ascending")
     again, generator = as_flag("replacement", replacement), as_generator(rng)
-    if isinstance(ranks, TiedRanks):
-        one_instance_each("ranks", ranks)
-        n_items = known_items("ranks", ranks, n_items)
-        ranks = ranks.break_ties("random", rng=generator)
-    rows, shape = as_rows(ranks, n_items)
+    rows, shape = as_ranks(ranks, n_items)
     n = _items_to_draw(rows, 1 if again else int(s[-1]))
-    r = rows.values
+    r = rows.break_ties("random", rng=generator).best
     sampled, n_samples = np.ones_like(r), np.zeros_like(r)
     for step in steps.tolist():
         go = sampled == 1

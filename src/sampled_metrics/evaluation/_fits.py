@@ -8,11 +8,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_choice, as_kind, as_named
-from sampled_metrics.corrections import CorrectedMetric, Estimator
+from sampled_metrics.corrections import BiasVariance, CorrectedMetric, Estimator, Uncorrected
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw
 
 Fit = Literal["each", "paper"]
+ESTIMATORS = {"uncorrected": Uncorrected(), "corrected": BiasVariance(gamma=0.1)}
 
 
 class Cell(NamedTuple):

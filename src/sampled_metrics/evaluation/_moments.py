@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import FloatArray, shown
 from sampled_metrics.evaluation._fits import Tables
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, TiedRanks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import expectation, nodes_of_ties
 
 
@@ -32,13 +31,11 @@ class Moments(NamedTuple):
         return Moments(*(each[index] for each in self))
 
 
-def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) -> Moments:
+def exact_moments(ranks: Ranks, metrics: list[Metric]) -> Moments:
     """Return the moments of the exact metrics, which neither ties nor samples move."""
-    mean = np.column_stack([metric(ranks, n_items) for metric in metrics])
-    if (missing := np.isnan(mean)).any():
-        x, which = np.argwhere(missing)[0].tolist()
-        users = getattr(ranks, "users", None)
-        user = x if users is None else shown(users.tolist()[x])
+    mean = np.column_stack([metric(ranks) for metric in metrics])
+    for x, which in np.argwhere(np.isnan(mean))[:1].tolist():
+        user = x if ranks.users is None else shown(ranks.users.tolist()[x])
         raise ValueError(
             f"{metrics[which]} is not defined for user {user}; leave out users who have "
             "no relevant item, or no other"
@@ -47,15 +44,14 @@ def exact_moments(ranks: Any, metrics: list[Metric], n_items: ArrayLike | None) 
     return Moments(mean, zeros, zeros, zeros)
 
 
-def sampled_moments(ranks: Any, tables: Tables) -> Moments:
+def sampled_moments(ranks: Ranks, tables: Tables) -> Moments:
     """Return the moments of the estimates of all cells."""
-    n, draw = tables.draw.items_of(ranks), tables.draw
-    if isinstance(ranks, Ranks) and ranks.is_one_each and ranks.gains is None:
-        ranks = ranks.values  # exactly as plain ranks, of which the difference is then 0
-    if isinstance(ranks, Ranks):
+    draw = tables.draw
+    rows, n, _ = draw.rows_of(ranks)
+    if not (rows.is_one_each and rows.gains is None):
         fitted = tables.fitted(n)
-        mean = np.column_stack([f.expectation(ranks, draw) for f in fitted])
-        variance = np.column_stack([f.variance(ranks, draw) for f in fitted])
+        mean = np.column_stack([f.expectation(rows, draw) for f in fitted])
+        variance = np.column_stack([f.variance(rows, draw) for f in fitted])
         zeros = np.zeros_like(mean)
         return Moments(mean, zeros, variance, zeros)
     shape = len(n), len(tables.cells)
@@ -63,8 +59,7 @@ def sampled_moments(ranks: Any, tables: Tables) -> Moments:
     for x, table in tables.by_items(n):
         offset[x] = table[0]
         table = table - table[0]
-        some = ranks[x] if isinstance(ranks, TiedRanks) else TiedRanks(ranks[x], 0, n[x])
-        at = nodes_of_ties(some, draw.n_samples, replacement=draw.replacement)
+        at = nodes_of_ties(rows[x], draw.n_samples, replacement=draw.replacement)
         both = expectation(
             np.hstack([table, table**2]), at.ranks, n[x][at.entry], replacement=draw.replacement
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -13,55 +12,64 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._arguments import (
     IntArray,
     as_array,
-    as_integers,
     as_named,
     as_users,
     index_of,
     is_table,
-    labels_of,
     no_index,
     refuse,
     shown,
 )
-from sampled_metrics.ranks import (
-    FROM_LISTS,
-    Ranks,
-    TiedRanks,
-    check_instances,
-    one_instance_each,
-    users_of,
-)
+from sampled_metrics.ranks import Ranks, as_ranks, users_of
 
-EXAMPLE = '{"mine": exact_ranks(model, split)}'
+EXAMPLE = '{"mine": Ranks.from_model(model, split)}'
+Given = Ranks | ArrayLike
 
 
 class Aligned(NamedTuple):
     """Ranks of the same users in the same order."""
 
-    recommenders: dict[str, Any]
+    recommenders: dict[str, Ranks]
     users: NDArray[Any] | None  # what they are called, if they have names
+
+    @property
+    def first(self) -> Ranks:
+        """Ranks of the first recommender, in whose order all users are."""
+        return next(iter(self.recommenders.values()))
 
     def take(self, index: NDArray[Any]) -> Aligned:
         """Return some of the users."""
         recommenders = {name: ranks[index] for name, ranks in self.recommenders.items()}
         return Aligned(recommenders, None if self.users is None else self.users[index])
 
+    def among(self, n_items: ArrayLike | None) -> Aligned:
+        """Return the same with the number of items of each user, where ranks do not know it."""
+        known = {
+            name: as_ranks(ranks, n_items, f"ranks[{name!r}]")[0]
+            for name, ranks in self.recommenders.items()
+        }
+        return Aligned(known, self.users)
 
-def aligned(ranks: Mapping[str, Any]) -> Aligned:
-    """Return all recommenders with the users of the first one, in its order."""
+
+def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
+    """Return all recommenders with the users of the first one, in its order.
+
+    `called` is what the caller calls the ranks of a recommender.
+    """
     if is_table(ranks):
         what = shown(ranks) if isinstance(ranks, str | PathLike) else f"a {type(ranks).__name__}"
         raise ValueError(
-            f"ranks is {what}; ranks must be a dict: read_ranks makes one of a table with a row "
+            f"ranks is {what}; ranks must be a dict: Ranks.read makes one of a table with a row "
             "for each relevant item, and dict of a pandas table with a column for each recommender"
         )
     named: dict[str, Any] = as_named("ranks", ranks, EXAMPLE)
-    called = {f"ranks[{name!r}]": _settled(given) for name, given in named.items()}
-    users = {name: users_of(name, given) for name, given in called.items()}
-    for name, given in called.items():
-        if isinstance(given, TiedRanks):
-            one_instance_each(name, given)
-    plain = {name: _without_index(name, given) for name, given in called.items()}
+    users, made = {}, {}
+    for key, given in named.items():
+        name = called.format(key)
+        users[name] = users_of(name, given)
+        made[name], shape = as_ranks(given, name=name)
+        if len(shape) != 1:
+            raise ValueError(f"{name} has shape {shape}; {name} must be one rank per user")
     (first, known), *others = users.items()
     for name, theirs in others:
         if (known is None) != (theirs is None):
@@ -71,12 +79,33 @@ def aligned(ranks: Mapping[str, Any]) -> Aligned:
                 "Series with the users as its index, or neither"
             )
         if known is not None and theirs is not None:
-            plain[name] = plain[name][_places(name, theirs, first, known)]
-    if len(plain[first]) == 0:
+            made[name] = made[name][_places(name, theirs, first, known)]
+        _check_same_users(first, made[first], name, made[name], known)
+    if len(made[first]) == 0:
         raise ValueError(f"{first} has no instances; there is nothing to average")
-    if others:
-        check_same_users(plain, known)
-    return Aligned(dict(zip(named, plain.values(), strict=True)), known)
+    return Aligned(dict(zip(named, made.values(), strict=True)), known)
+
+
+def _check_same_users(
+    first: str, ranks: Ranks, name: str, other: Ranks, users: NDArray[Any] | None
+) -> None:
+    """Refuse recommenders that cannot be compared user by user; `users` are their names."""
+    if len(other) != len(ranks):
+        raise ValueError(
+            f"{name} has {len(other)} users, {first} has {len(ranks)}; they must have the same "
+            "users in the same order, or name them"
+        )
+    for what, of_user in (
+        ("relevant items", "n_relevant"), ("items", "n_items"), ("items in its catalog", "catalog"),
+    ):  # fmt: skip
+        ours, theirs = getattr(ranks, of_user), getattr(other, of_user)
+        if ours is not None and theirs is not None and (bad := ours != theirs).any():
+            x = int(np.argmax(bad))
+            user = x if users is None else shown(users.tolist()[x])
+            raise ValueError(
+                f"{name} has {theirs[x]} {what} for user {user}, {first} has {ours[x]}; "
+                "they must have the same users in the same order"
+            )
 
 
 def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
@@ -94,13 +123,13 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     elif group.users is None:
         raise ValueError(
             f"{name} is a dict by user, but the ranks do not say who their users are; give "
-            f"Ranks or TiedRanks with users=, or {name} as a list in their order"
+            f"Ranks with users=, or {name} as a list in their order"
         )
     else:
         given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
         theirs = as_users(f"the users of {name}", index, (len(given),), name)
         each = _unmixed(name, given)[_find(name, theirs, "ranks", group.users)]
-    size = len(next(iter(group.recommenders.values())))
+    size = len(group.first)
     if each.shape != (size,):
         raise ValueError(
             f"{name} has shape {each.shape}; {name} must have one entry per user, {size}"
@@ -123,22 +152,6 @@ def _unmixed(name: str, values: Any) -> NDArray[Any]:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(f"{name} has values of the types {names}; give them one type")
     return each
-
-
-def _settled(given: Any) -> Any:
-    """Return ranks with several relevant items per user as such, where no tie is to be broken."""
-    if isinstance(given, TiedRanks) and (given.has_several or given.gains is not None):
-        return given if given.n_tied.any() else given.to_ranks("optimistic")
-    return given
-
-
-def _without_index(name: str, given: Any) -> Ranks | TiedRanks | IntArray:
-    if isinstance(given, Ranks | TiedRanks):
-        return given
-    ranks = as_integers(name, given, lists=FROM_LISTS)
-    if ranks.ndim != 1:
-        raise ValueError(f"{name} has shape {ranks.shape}; {name} must be one rank per user")
-    return ranks
 
 
 def _places(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> IntArray:
@@ -167,60 +180,3 @@ def _find(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> I
             f"{name} lacks user {shown(user)}, whom {first} has{hint}; give the same users to all"
         )
     return places
-
-
-Given = Ranks | TiedRanks | ArrayLike
-
-
-def as_ranks_of_users(
-    name: str, given: Given, *sizes: ArrayLike | None
-) -> Ranks | TiedRanks | IntArray:
-    """Return ranks that fit each of these numbers of items, or say why they do not."""
-    ranks = given if isinstance(given, Ranks | TiedRanks) else as_integers(name, given)
-    if isinstance(ranks, np.ndarray) and ranks.ndim != 1:
-        raise ValueError(f"{name} has shape {ranks.shape}; {name} must be one rank per user")
-    for n_items in sizes:
-        check_instances(name, ranks, n_items)
-    return ranks
-
-
-def check_same_names(recommenders: dict[str, Any]) -> None:
-    """Refuse recommenders whose users are named, and are others or in another order."""
-    users = {
-        name: given.users if isinstance(given, Ranks | TiedRanks) else labels_of(given)
-        for name, given in recommenders.items()
-    }
-    named = [(name, list(each)) for name, each in users.items() if each is not None]
-    for (first, one), (name, other) in pairwise(named):
-        for x, (user, theirs) in enumerate(zip(one, other, strict=False)):  # lengths come later
-            if user != theirs:
-                raise ValueError(
-                    f"{name} has user {shown(theirs)} at place {x}, {first} has {shown(user)}; "
-                    "they must be the same users in the same order, which evaluate() sees to by "
-                    "itself"
-                )
-
-
-def check_same_users(recommenders: dict[str, Any], users: NDArray[Any] | None = None) -> None:
-    """Refuse recommenders that cannot be compared user by user; `users` are their names."""
-    (first, ranks), *others = recommenders.items()
-    if users is None:
-        users = getattr(ranks, "users", None)
-    if len(ranks) < 2:
-        raise ValueError(f"{first} has {len(ranks)} users; a variance needs two or more")
-    for name, other in others:
-        if len(other) != len(ranks):
-            raise ValueError(
-                f"{name} has {len(other)} users, {first} has {len(ranks)}; "
-                "they must be the same users in the same order"
-            )
-        for what, of_user in (("items", "n_items"), ("relevant items", "n_relevant")):
-            one = np.ones(len(ranks), dtype=int) if of_user == "n_relevant" else None
-            n, mine = (getattr(x, of_user, one) for x in (ranks, other))
-            if n is not None and mine is not None and (bad := n != mine).any():
-                x = int(np.argmax(bad))
-                user = x if users is None else shown(users.tolist()[x])
-                raise ValueError(
-                    f"{name} has {mine[x]} {what} for user {user}, {first} has {n[x]}; "
-                    "they must be the same users in the same order"
-                )

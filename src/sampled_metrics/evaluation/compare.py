@@ -7,46 +7,32 @@ variance from these three sources, follow from exact ranks without a simulation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, nan, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
     FloatArray,
-    as_choice,
     as_confidence,
     as_flag,
     as_integer,
     as_kind,
-    as_list,
-    as_named,
     as_number,
     as_real,
-    entries,
-    same_index,
 )
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.corrections import Estimator, Uncorrected
 from sampled_metrics.evaluation._fits import Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, clean_mean, exact_moments, sampled_moments
-from sampled_metrics.evaluation._users import (
-    Given,
-    as_ranks_of_users,
-    check_same_names,
-    check_same_users,
-)
+from sampled_metrics.evaluation._users import Given, aligned, for_users
 from sampled_metrics.metrics import Metric
+from sampled_metrics.ranks import check_exact
 from sampled_metrics.sampling import Draw
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Comparison", "Power", "compare", "power_analysis"]
+__all__ = ["Comparison", "Power", "compare"]
 
 
 class Power(NamedTuple):
@@ -288,9 +274,9 @@ def compare(
 
     Parameters
     ----------
-    a, b : TiedRanks, Ranks or array_like of int
-        Exact ranks of the two recommenders: the same users in the same order, at least two.
-        Two pandas Series must have the same index.
+    a, b : Ranks, Series or array_like of int
+        Exact ranks of the two recommenders for the same users, at least two: in the same order, or
+        named, by `users` or the index of a Series, and then in any order.
     metric : Metric
         The metric, such as ``NDCG(k=10)``.
     draw : Draw, optional
@@ -299,7 +285,7 @@ def compare(
     estimator : Estimator, optional
         How the evaluation estimates the metric from a sampled rank, by default ``Uncorrected()``.
     fit : {"each", "paper"}
-        What the estimator is fitted for, as in `expected_evaluation`.
+        What the estimator is fitted for, as in `evaluate`.
     n_items : int or array_like of int, optional
         Number of ranked items, if neither the ranks nor a draw know it.
 
@@ -340,42 +326,21 @@ def compare(
             raise ValueError(
                 f"n_items is given beside a draw; give it as Draw({draw.n_samples}, n_items=...)"
             )
-    same_index(a=a, b=b, n_items=n_items)
-    check_same_names({"a": a, "b": b})
-    sizes = n_items if draw is None else draw.n_items
-    ranks = {name: as_ranks_of_users(name, given, sizes) for name, given in (("a", a), ("b", b))}
-    check_same_users(ranks)
-    ((*_, found),) = comparisons_of(ranks, [metric], [draw], {"": made}, fit, n_items)
-    return found
-
-
-def comparisons_of(
-    recommenders: dict[str, Any],
-    metrics: list[Metric],
-    draws: list[Draw | None],
-    estimators: Mapping[str, Estimator],
-    fit: Fit,
-    n_items: ArrayLike | None,
-) -> Iterator[tuple[str, str, str, str, int | None, Comparison]]:
-    """Yield the names of pair, metric and estimator, the number of samples, the comparison."""
-    cells = cells_of(metrics, estimators)
-    as_choice("fit", fit, ("each", "paper"))
-    for draw in draws:
-        n = n_items if draw is None else draw.n_items
-        exact = {name: exact_moments(ranks, metrics, n) for name, ranks in recommenders.items()}
-        columns = [(i, "exact") for i in range(len(metrics))]
-        moments = exact
-        if draw is not None:
-            columns = [(metrics.index(cell.metric), cell.label) for cell in cells]
-            tables = Tables(cells, draw, fit)
-            moments = {name: sampled_moments(ranks, tables) for name, ranks in recommenders.items()}
-        for first, second in combinations(recommenders, 2):
-            truths = clean_mean(exact[first].mean - exact[second].mean)
-            pair = moments[first], moments[second]
-            truth = truths[[column for column, _ in columns]]
-            for (column, label), found in zip(columns, each_column(*pair, truth), strict=True):
-                m = None if draw is None else draw.n_samples
-                yield first, second, str(metrics[column]), label, m, found
+    users = aligned({"a": a, "b": b}, called="{}")
+    if n_items is not None and np.ndim(n_items):
+        n_items = for_users("n_items", n_items, users)
+    if len(users.first) < 2:
+        raise ValueError(f"a has {len(users.first)} users; a variance needs two or more")
+    for name, ranks in users.recommenders.items():
+        check_exact(name, ranks)
+    users = users.among(n_items if draw is None else draw.n_items)
+    exact = [exact_moments(ranks, [metric]) for ranks in users.recommenders.values()]
+    truth = clean_mean(exact[0].mean - exact[1].mean)
+    if draw is None:
+        return each_column(exact[0], exact[1], truth)[0]
+    tables = Tables(cells_of([metric], {"": made}), draw, fit)
+    one, other = (sampled_moments(ranks, tables) for ranks in users.recommenders.values())
+    return each_column(one, other, truth)[0]
 
 
 def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Comparison]:
@@ -407,102 +372,3 @@ def _normal_quantile(p: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri(p))
-
-
-def power_analysis(
-    recommenders: Mapping[str, Given],
-    metrics: Iterable[Metric],
-    draws: Iterable[Draw | None],
-    estimators: Mapping[str, Estimator],
-    *,
-    n_users: Iterable[int] | None = None,
-    fit: Fit = "each",
-) -> pd.DataFrame:
-    """Compare all pairs of recommenders, for several draws and numbers of users.
-
-    Parameters
-    ----------
-    recommenders : mapping of str to TiedRanks, Ranks or array_like of int
-        Exact ranks of each recommender, by its name: the same users in the same order.
-    metrics : list of Metric
-        The metrics to compare by.
-    draws : list of Draw or None
-        What is drawn for each user, such as ``[Draw(100), Draw(1000), None]``; None ranks all
-        items.
-    estimators : mapping of str to Estimator
-        The estimators, by name.
-    n_users : list of int, optional
-        Numbers of new users from the same population; by default as many as there are ranks.
-    fit : {"each", "paper"}
-        What the estimators are fitted for, as in `expected_evaluation`.
-
-    Returns
-    -------
-    DataFrame
-        Columns first, second, metric, estimator ("exact" where nothing is drawn), n_samples,
-        then the fields of `Comparison`, and what its methods return: standard_error, right_order,
-        right_order_same_users, power, power_wrong, users_needed.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two recommenders, or one of the others is empty; or as `compare`.
-
-    Examples
-    --------
-    >>> from sampled_metrics import AveragePrecision, Draw, TiedRanks, Uncorrected
-    >>> toy = {"A": TiedRanks([100, 100], 0, 1000), "C": TiedRanks([212, 2], 0, 1000)}
-    >>> draws, estimators = [Draw(9), Draw(99), None], {"uncorrected": Uncorrected()}
-    >>> table = power_analysis(toy, [AveragePrecision()], draws, estimators)
-    >>> table[["estimator", "n_samples", "exact_difference", "difference"]].round(3)
-         estimator  n_samples  exact_difference  difference
-    0  uncorrected          9            -0.242      -0.059
-    1  uncorrected         99            -0.242      -0.399
-    2        exact       <NA>            -0.242      -0.242
-    """
-    import pandas as pd
-
-    named = as_named("recommenders", recommenders, '{"A": ranks_of_a, "B": ranks_of_b}')
-    if len(named) < 2:
-        raise ValueError(f"recommenders has the one name {[*named]}; it must have two or more")
-    called = {f"recommenders[{name!r}]": given for name, given in named.items()}
-    same_index(**called)
-    check_same_names(called)
-    listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
-    made, sizes = _as_draws(draws), _as_sizes(n_users)
-    n_items = [None if draw is None else draw.n_items for draw in made]
-    ranks = {
-        name: as_ranks_of_users(f"recommenders[{name!r}]", given, *n_items)
-        for name, given in named.items()
-    }
-    check_same_users({f"recommenders[{name!r}]": given for name, given in ranks.items()})
-    rows: list[dict[str, Any]] = []
-    names = "first", "second", "metric", "estimator", "n_samples"
-    for *cell, found in comparisons_of(ranks, listed, made, estimators, fit, None):
-        for size in sizes:
-            one = found.at(n_users=size)
-            rows.append(dict(zip(names, cell, strict=True)) | asdict(one))
-            rows[-1]["standard_error"] = one.standard_error
-            rows[-1]["right_order"] = one.right_order()
-            rows[-1]["right_order_same_users"] = one.right_order(same_users=True)
-            rows[-1]["power"], rows[-1]["power_wrong"] = one.power()
-            rows[-1]["users_needed"] = one.users_needed()
-    return pd.DataFrame(rows).astype({"n_samples": "Int64"})
-
-
-def _as_draws(draws: object) -> list[Draw | None]:
-    example = "[Draw(100), None]"
-    if not (made := entries("draws", draws, example, Draw)):
-        raise ValueError(f"draws is empty; draws must be a list, such as {example}")
-    for i, draw in enumerate(made):
-        if draw is not None:
-            as_kind(f"draws[{i}]", draw, Draw, "Draw(n_samples=100)")
-    return made
-
-
-def _as_sizes(n_users: object) -> list[int] | list[None]:
-    if n_users is None:
-        return [None]
-    if not (made := entries("n_users", n_users, "[1000]")):
-        raise ValueError("n_users is []; n_users must be a list of numbers, such as [1000]")
-    return [as_integer(f"n_users[{i}]", size) for i, size in enumerate(made)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
     FloatArray,
@@ -19,18 +19,16 @@ from sampled_metrics._arguments import (
     one_or_one_each,
 )
 from sampled_metrics.bounds import Bounds, metric_bounds
-from sampled_metrics.corrections import BiasVariance, Estimator, Uncorrected
-from sampled_metrics.evaluation._fits import Cell, Fit, Tables, cells_of
+from sampled_metrics.corrections import Estimator
+from sampled_metrics.evaluation._fits import ESTIMATORS, Cell, Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, exact_moments, sampled_moments
 from sampled_metrics.evaluation._users import Aligned, Given, aligned, for_users
 from sampled_metrics.evaluation.results import Evaluation
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, TiedRanks, check_sampled
+from sampled_metrics.ranks import Ranks, check_sampled
 from sampled_metrics.sampling import Draw
 
 __all__ = ["evaluate"]
-
-ESTIMATORS = {"uncorrected": Uncorrected(), "corrected": BiasVariance(gamma=0.1)}
 
 
 def evaluate(
@@ -56,7 +54,7 @@ def evaluate(
 
     Parameters
     ----------
-    ranks : mapping of str to TiedRanks, Ranks, Series or array_like of int
+    ranks : mapping of str to Ranks, Series or array_like of int
         The ranks of each recommender, by its name, for the same relevant items. If the ranks say
         who their users are (`users`, or the index of a Series), all must have the same users, and
         are put in the order of the first recommender. Otherwise, the first ranks of all
@@ -74,7 +72,9 @@ def evaluate(
     groups : Series, mapping or array_like, optional
         The group of each user: by user, or in the order of the first recommender's ranks.
     fit : {"each", "paper"}
-        What the estimators are fitted for, as in `expected_evaluation`.
+        "each" fits the estimators for each user's own number of items, and for the given kind of
+        draw. "paper" fits them once, for the mean number of items, rounded, and for draws with
+        replacement, as Krichene & Rendle (2020) did.
     n_items : int or array_like of int, optional
         Number of ranked items, if neither the exact ranks nor a draw know it; `AUC` needs it.
     confidence : float
@@ -96,10 +96,10 @@ def evaluate(
 
     Examples
     --------
-    >>> from sampled_metrics import Recall, TiedRanks
+    >>> from sampled_metrics import Ranks, Recall
     >>> ranks = {
-    ...     "A": TiedRanks([1, 12, 3, 40], 0, 1000, users=["u", "v", "w", "x"]),
-    ...     "B": TiedRanks([2, 400, 9, 90], 0, 1000, users=["w", "x", "v", "u"]),
+    ...     "A": Ranks([1, 12, 3, 40], n_items=1000, users=["u", "v", "w", "x"]),
+    ...     "B": Ranks([2, 400, 9, 90], n_items=1000, users=["w", "x", "v", "u"]),
     ... }
     >>> print(evaluate(ranks, [Recall(k=10)]))
                                  Recall@10
@@ -133,20 +133,36 @@ def evaluate(
         n_items = for_users("n_items", n_items, users)
     if draw is not None and np.ndim(draw.n_items):  # type: ignore[arg-type]
         for_users("draw.n_items", draw.n_items, users)
-    x = _with_relevant(users)
+    _check_given(users.first, given)
+    x = np.flatnonzero(users.first.n_relevant > 0)
+    if not x.size:
+        raise ValueError("ranks holds no user with a relevant item; there is nothing to average")
+    tables = None if draw is None else Tables(cells, draw.take(x), fit, progress=show)
+    if given == "exact":
+        users = users.among(n_items if draw is None else draw.n_items)
     users, of_users = users.take(x), None if of_users is None else of_users[x]
     bounds: dict[tuple[str, str], Bounds] = {}
-    if draw is None:
-        columns, moments = _of_exact(users, listed, None, _some(n_items, x))
-    elif given == "exact":
-        tables = Tables(cells, draw.take(x), fit, progress=show)
-        columns, moments = _of_exact(users, listed, tables, tables.draw.n_items)
+    if given == "exact":
+        columns, moments = _of_exact(users, listed, tables)
     else:
-        tables = Tables(cells, draw.take(x), fit, progress=show)
+        assert tables is not None
         columns, moments = _of_samples(users, tables)
         bounds = _bounds(users, listed, tables.draw, level, progress=show)
     names = x if users.users is None else users.users
     return Evaluation(moments, columns, names, of_users, bounds, draw, level)
+
+
+def _check_given(ranks: Ranks, given: str) -> None:
+    """Refuse a sample that is called exact, and weights, which no standard error here takes."""
+    if given == "exact" and ranks.catalog is not None and ranks.n_items is not None:
+        raise ValueError(
+            f"ranks are a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; give "
+            'the draw that they come from, and given="sampled"'
+        )
+    if ranks.weights is not None:
+        raise ValueError(
+            "ranks have weights; evaluate counts all users the same: metric.mean(ranks) weighs them"
+        )
 
 
 def _check_names(cells: list[Cell]) -> None:
@@ -186,27 +202,12 @@ def _check_draw(draw: object, n_items: object, given: str, estimators: object) -
         )
 
 
-def _with_relevant(users: Aligned) -> NDArray[np.intp]:
-    """Return the positions of the users with relevant items; the first recommender tells."""
-    ranks = next(iter(users.recommenders.values()))
-    has = ranks.n_relevant > 0 if isinstance(ranks, Ranks) else np.ones(len(ranks), dtype=bool)
-    if not has.any():
-        raise ValueError("ranks holds no user with a relevant item; there is nothing to average")
-    return np.flatnonzero(has)
-
-
-def _some(n_items: ArrayLike | None, x: NDArray[np.intp]) -> ArrayLike | None:
-    return np.asarray(n_items)[x] if np.ndim(n_items) else n_items  # type: ignore[arg-type]
-
-
 def _of_exact(
-    users: Aligned, metrics: list[Metric], tables: Tables | None, n_items: ArrayLike | None
+    users: Aligned, metrics: list[Metric], tables: Tables | None
 ) -> tuple[list[tuple[str, str]], dict[str, Moments]]:
     """Return the exact metrics, and after them what the draw would report on average."""
     columns = [(str(metric), "exact") for metric in metrics]
-    moments = {
-        name: exact_moments(ranks, metrics, n_items) for name, ranks in users.recommenders.items()
-    }
+    moments = {name: exact_moments(ranks, metrics) for name, ranks in users.recommenders.items()}
     if tables is None:
         return columns, moments
     columns += [(str(cell.metric), cell.label) for cell in tables.cells]
@@ -226,27 +227,24 @@ def _of_samples(users: Aligned, tables: Tables) -> tuple[list[tuple[str, str]], 
     return [(str(cell.metric), cell.label) for cell in tables.cells], moments
 
 
-def _estimates(name: str, ranks: Any, tables: Tables) -> FloatArray:
+def _estimates(name: str, ranks: Ranks, tables: Tables) -> FloatArray:
     """Return the estimates of each user and cell, shape (n_users, n_cells)."""
     m = tables.draw.n_samples
-    if isinstance(ranks, TiedRanks):
+    if ranks.has_ties:
         raise ValueError(
-            f"{name} is a TiedRanks; break the ties of sampled ranks first, as in "
-            'ranks.to_ranks("random", rng=0)'
+            f"{name} has ties; break the ties of sampled ranks as the evaluation did, such as "
+            'ranks.break_ties("random", rng=0)'
         )
-    relevant = ranks.n_relevant if isinstance(ranks, Ranks) else np.ones(len(ranks), dtype=int)
     n = one_or_one_each(
-        "draw.n_items", np.asarray(tables.draw.n_items), relevant.shape, low=2, of=name
+        "draw.n_items", np.asarray(tables.draw.n_items), ranks.n_relevant.shape, low=2, of=name
     )
-    if isinstance(ranks, Ranks):
-        check_sampled(name, ranks, m)
-        if not ranks.is_one_each or ranks.gains is not None:
-            return np.column_stack([fitted(ranks) for fitted in tables.fitted(n)])
-        ranks = ranks.values
-    sampled = as_integers(name, ranks, 1, m + 1, f"n_samples + 1, {m + 1}")
-    values = np.empty((len(sampled), len(tables.cells)))
+    check_sampled(name, ranks, m)
+    if not ranks.is_one_each or ranks.gains is not None:
+        return np.column_stack([fitted(ranks) for fitted in tables.fitted(n)])
+    as_integers(name, ranks.best, 1, m + 1, f"n_samples + 1, {m + 1}")
+    values = np.empty((len(ranks), len(tables.cells)))
     for x, table in tables.by_items(n):
-        values[x] = table[sampled[x] - 1]
+        values[x] = table[ranks.best[x] - 1]
     return values
 
 
@@ -259,7 +257,7 @@ def _bounds(
     pairs = [
         (name, ranks, metric)
         for name, ranks in users.recommenders.items()
-        if not isinstance(ranks, Ranks) or ranks.is_one_each
+        if ranks.is_one_each
         for metric in metrics
     ]
     return {

@@ -247,8 +247,6 @@ class Evaluation:
         ImportError
             If Matplotlib is not installed; the extra ``report`` brings it.
         """
-        pass
-
         return draw_values(self.table, f"{self._setting()}; {self.confidence:.0%} intervals")
 
     def _wide(self) -> pd.DataFrame:

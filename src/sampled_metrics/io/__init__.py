@@ -5,10 +5,18 @@ from typing import TYPE_CHECKING
 from sampled_metrics.io._columns import open_table
 from sampled_metrics.io._files import open_lines, read_integers
 from sampled_metrics.io._pairs import pairs_of
-from sampled_metrics.io.rank_tables import COLUMNS, rank_table, read_ranks, write_ranks
-from sampled_metrics.io.recommendations import ranks_from_recommendations
-from sampled_metrics.io.scores import ranks_from_scores
-from sampled_metrics.io.trec import read_qrels, read_run
+from sampled_metrics.io.rank_tables import (
+    COLUMNS,
+    rank_table,
+    read_ranks,
+    to_frame,
+    write,
+    write_ranks,
+)
+from sampled_metrics.io.recommendations import from_recommendations
+from sampled_metrics.io.scores import from_scores
+from sampled_metrics.io.trec import from_run, read_qrels, read_run
+from sampled_metrics.ranks import Ranks
 
 if TYPE_CHECKING:
     from sampled_metrics.io.scores import ByUser
@@ -20,11 +28,17 @@ __all__ = [
     "open_table",
     "pairs_of",
     "rank_table",
-    "ranks_from_recommendations",
-    "ranks_from_scores",
     "read_integers",
     "read_qrels",
     "read_ranks",
     "read_run",
     "write_ranks",
 ]
+
+# Ranks know nothing of this room: it gives them their doors.
+Ranks.from_scores = staticmethod(from_scores)
+Ranks.from_recommendations = staticmethod(from_recommendations)
+Ranks.from_run = staticmethod(from_run)
+Ranks.read = staticmethod(read_ranks)
+Ranks.to_frame = to_frame
+Ranks.write = write

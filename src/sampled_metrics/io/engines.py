@@ -1,7 +1,7 @@
 """Ranks and metrics of tables that a database engine holds: larger than memory, or on a cluster.
 
-The same counting as in `exact_ranks`, written once with narwhals. It runs in the engine that the
-tables are given in: DuckDB for files and DuckDB's relations, Spark for its DataFrames, and any
+The same counting as in `Ranks.from_model`, written once with narwhals. It runs in the engine that
+the tables are given in: DuckDB for files and DuckDB's relations, Spark for its DataFrames, and any
 other that narwhals speaks. A *rank table* holds the result, one row for each relevant item, in the
 columns ``user``, ``item``, ``rank``, and where they are known ``n_tied``, ``n_items``,
 ``n_predicted`` and ``relevance``. Nothing is sorted and no function of ours runs in the engine, so
@@ -36,7 +36,7 @@ from sampled_metrics.io._columns import (
 )
 from sampled_metrics.io.rank_tables import COUNTS, further_columns, ranks_by_name
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, TiedRanks, offsets_of
+from sampled_metrics.ranks import Ranks, trusted, offsets_of
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -289,7 +289,7 @@ def rank_table_from_recommendations(
     return found.select(*KEY, "rank", "n_predicted", *_graded(wanted)).to_native()
 
 
-def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
+def collect_ranks(ranks: Any) -> Ranks:
     """Run a rank table in its engine and bring the ranks into memory.
 
     Parameters
@@ -300,8 +300,8 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
 
     Returns
     -------
-    TiedRanks or Ranks
-        As `read_ranks` makes them: a TiedRanks where the table has the column n_tied, else a
+    Ranks or Ranks
+        As `read_ranks` makes them: a Ranks where the table has the column n_tied, else a
         Ranks; users in ascending order.
 
     Raises
@@ -669,7 +669,7 @@ def _refuse_rows(frame: nw.LazyFrame[Any], more: dict[str, str]) -> None:
 
 
 def _rules(names: list[str], limits: list[str]) -> list[Rule]:
-    """Return what must not be, as `read_ranks` and TiedRanks have it, in this order."""
+    """Return what must not be, as `read_ranks` and Ranks have it, in this order."""
     import narwhals.stable.v2 as nw
 
     col = nw.col
@@ -719,7 +719,7 @@ def values_per_user(
     metrics : list of Metric
         Any metrics, your own too, whose normalizer does not depend on the ranks.
     ties : {None, "optimistic", "pessimistic"}
-        The rank that an item gets which ties with others, as in `TiedRanks.break_ties`. None
+        The rank that an item gets which ties with others, as in `Ranks.break_ties`. None
         averages over all ways to break the ties, and is refused where some user has several
         relevant items and ties.
 
@@ -806,7 +806,7 @@ def _check_ties(frame: nw.LazyFrame[Any], ties: str | None) -> bool:
     if n_users and (most, least) != (1, 1):
         raise ValueError(
             f"ranks has the relevance {least if least != 1 else most}; values_per_user takes "
-            'relevance 1 only: use collect_ranks(ranks).to_ranks("optimistic") and the metric'
+            'relevance 1 only: use collect_ranks(ranks).break_ties("optimistic") and the metric'
         )
     if ties is not None or not tied:
         return False
@@ -841,7 +841,7 @@ def _parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
     rank = case["rank"].astype(np.int64)
     n = case.get("n_items")
     if "n_tied" in case:
-        return metric(TiedRanks(rank, case["n_tied"], rank + case["n_tied"] if n is None else n))
+        return metric(Ranks(rank, case["n_tied"], rank + case["n_tied"] if n is None else n))
     q, predicted = case["n_relevant"].astype(np.int64), case.get("n_predicted")
     gains = metric.cut(metric.gain(rank, case["place"], q, n), rank)
     divisor = _normalizer(metric, {"n_relevant": q, "n_items": n, "n_predicted": predicted})
@@ -857,7 +857,7 @@ def _normalizer(metric: Metric, of: dict[str, IntArray | None]) -> FloatArray:
     counts = kind["n_relevant"]
     starts = offsets_of(counts)
     best = np.arange(starts[-1]) - np.repeat(starts[:-1], counts) + 1
-    divisor = np.broadcast_to(metric.normalizer(Ranks(best, starts, **kind)), counts.shape)
+    divisor = np.broadcast_to(metric.normalizer(trusted(best, starts, **kind)), counts.shape)
     if metric.k is not None or "n_items" not in known:
         none = Ranks(best[:0], starts * 0, **kind)
         if (np.broadcast_to(metric.normalizer(none), counts.shape) != divisor).any():

@@ -34,7 +34,7 @@ from sampled_metrics.io._columns import (
     plain_integers,
 )
 from sampled_metrics.io._pairs import by_integer
-from sampled_metrics.ranks import Ranks, TiedRanks, flat_integers, offsets_of, users_of
+from sampled_metrics.ranks import Ranks, as_ranks, misfits, offsets_of, trusted, users_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,17 +43,19 @@ if TYPE_CHECKING:
 
 __all__ = ["rank_table", "read_ranks", "write_ranks"]
 
-COUNTS = ("rank", "n_tied", "n_items", "n_predicted")
-COLUMNS = ("recommender", "user", "rank", "n_tied", "n_items", "relevance", "n_predicted")
+OF_USERS = {"n_items": 1, "catalog": 1, "up_to": 1, "n_predicted": 0}  # and what is the least
+COUNTS = ("rank", "n_tied", *OF_USERS)
+REALS = ("relevance", "weight")
+COLUMNS = ("recommender", "user", *COUNTS, *REALS)
 EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
 
 
-def rank_table(recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike]) -> pd.DataFrame:
+def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
     """Return the ranks of some recommenders as one table, with a row for each relevant item.
 
     Parameters
     ----------
-    recommenders : mapping from str to Ranks, TiedRanks or array_like of int
+    recommenders : mapping from str to Ranks or array_like of int
         The ranks of each recommender, by its name. A pandas Series names its users by its index.
         Instances of an array, and those of ranks without `users`, are numbered 0, 1, ...
 
@@ -66,10 +68,11 @@ def rank_table(recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike]) -> pd.
         - user: the id of the instance;
         - rank: the rank of the relevant item, or its best possible rank if other items tie with
           it; missing if the item was not recommended;
-        - n_tied: the number of other candidates with the same score, for a TiedRanks;
+        - n_tied: the number of other candidates with the same score, if there are any;
         - n_items: the number of candidates, if it is known;
         - relevance: how relevant the item is, if the ranks have gains;
-        - n_predicted: the length of the user's list of recommendations, if it is known.
+        - n_predicted: the length of the user's list of recommendations, if it is known;
+        - catalog, up_to, weight: as in `Ranks`, if they are known.
 
         A column that no recommender has is left out. If only some recommenders have a column, its
         values are missing in the rows of the others. Users without relevant items have no row, so
@@ -119,30 +122,26 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
     """Return the columns of one recommender, without its name."""
     import pandas as pd
 
-    users = users_of(argument, ranks)
-    if isinstance(ranks, TiedRanks):
-        counts: dict[str, Any] = {
-            "rank": ranks.best,
-            "n_tied": ranks.n_tied,
-            "n_items": ranks.n_items,
-        }
-        of_user, gains = np.arange(len(ranks)), ranks.gains
-    elif isinstance(ranks, Ranks):
-        of_user = np.repeat(np.arange(len(ranks)), ranks.n_relevant)
-        place = np.arange(len(of_user)) - offsets_of(ranks.n_relevant)[of_user]
-        is_ranked = place < ranks.n_ranked[of_user]
-        rank = pd.array(np.zeros(len(of_user), np.int64), dtype="Int64")
-        rank[is_ranked], rank[~is_ranked] = ranks.values, pd.NA
-        of_users = {"n_items": ranks.n_items, "n_predicted": ranks.n_predicted}
-        counts = {"rank": rank} | {
-            name: given[of_user] for name, given in of_users.items() if given is not None
-        }
-        gains = _gains(argument, ranks, of_user, is_ranked)
-    else:
-        counts = {"rank": flat_integers(argument, ranks, 1)}
-        of_user, gains = np.arange(len(counts["rank"])), None
-    columns = {"user": of_user if users is None else users[of_user]}
-    columns |= {name: pd.array(given, dtype="Int64") for name, given in counts.items()}
+    users, (rows, _) = users_of(argument, ranks), as_ranks(ranks, name=argument)
+    of_user = np.repeat(np.arange(len(rows)), rows.n_relevant)
+    place = np.arange(len(of_user)) - offsets_of(rows.n_relevant)[of_user]
+    is_ranked = place < rows.n_ranked[of_user]
+
+    def of_ranked(given: IntArray) -> Any:
+        column = pd.array(np.zeros(len(of_user), np.int64), dtype="Int64")
+        column[is_ranked], column[~is_ranked] = given, pd.NA
+        return column
+
+    columns = {"user": of_user if users is None else users[of_user], "rank": of_ranked(rows.best)}
+    if rows.has_ties:
+        columns["n_tied"] = of_ranked(rows.n_tied)
+    for name in OF_USERS:
+        given = getattr(rows, name)
+        if given is not None:
+            columns[name] = pd.array(np.broadcast_to(given, len(rows))[of_user], dtype="Int64")
+    if rows.weights is not None:
+        columns["weight"] = rows.weights[of_user]
+    gains = _gains(argument, rows, of_user, is_ranked)
     return columns if gains is None else columns | {"relevance": gains}
 
 
@@ -168,13 +167,13 @@ def _gains(
 
 
 def write_ranks(
-    recommenders: Mapping[str, Ranks | TiedRanks | ArrayLike], path: str | os.PathLike[str]
+    recommenders: Mapping[str, Ranks | ArrayLike], path: str | os.PathLike[str]
 ) -> None:
     """Write the ranks of some recommenders to a file, the table that `rank_table` returns.
 
     Parameters
     ----------
-    recommenders : mapping from str to Ranks, TiedRanks or array_like of int
+    recommenders : mapping from str to Ranks or array_like of int
         The ranks of each recommender, by its name.
     path : path
         A file whose name ends in .parquet or .csv. An existing file is overwritten.
@@ -232,13 +231,53 @@ def _write_parquet(table: pd.DataFrame, file: Path) -> None:
 
     text = {"recommender", *([] if table["user"].dtype.kind == "i" else ["user"])}
     schema: dict[str, Any] = {
-        name: nw.String if name in text else nw.Float64 if name == "relevance" else nw.Int64
+        name: nw.String if name in text else nw.Float64 if name in REALS else nw.Int64
         for name in map(str, table)
     }
     missing = table.astype(object).where(table.notna(), None)
     columns = {name: missing[name].tolist() for name in schema}
     backend: Any = parquet_backend()
     nw.from_dict(columns, schema, backend=backend).write_parquet(file)
+
+
+def to_frame(ranks: Ranks, recommender: str = "ranks") -> pd.DataFrame:
+    """Return these ranks as a table with a row for each relevant item.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The ranks of one recommender.
+    recommender : str
+        Its name.
+
+    Returns
+    -------
+    DataFrame
+        As `rank_table` of several recommenders.
+
+    Examples
+    --------
+    >>> Ranks([3, 1], n_items=9, users=["ann", "bob"]).to_frame("mine")
+      recommender user  rank  n_items
+    0        mine  ann     3        9
+    1        mine  bob     1        9
+    """
+    return rank_table({recommender: ranks})
+
+
+def write(ranks: Ranks, path: str | os.PathLike[str], recommender: str = "ranks") -> None:
+    """Write these ranks to a file, as `write_ranks` does for several recommenders.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The ranks of one recommender.
+    path : path
+        A file whose name ends in .parquet or .csv. An existing file is overwritten.
+    recommender : str
+        Its name.
+    """
+    write_ranks({recommender: ranks}, path)
 
 
 def read_ranks(
@@ -252,7 +291,7 @@ def read_ranks(
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
     ignore: Sequence[str] = (),
-) -> dict[str, Ranks | TiedRanks]:
+) -> dict[str, Ranks]:
     """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
 
     Parameters
@@ -274,8 +313,8 @@ def read_ranks(
 
     Returns
     -------
-    dict from str to TiedRanks or Ranks
-        The ranks of each recommender: a TiedRanks if its rows have `n_tied`, otherwise a Ranks.
+    dict from str to Ranks
+        The ranks of each recommender.
         In each column except `rank`, all rows of a recommender must have a value, or none may. If
         there are no names, the only recommender is called like the file, or "ranks".
 
@@ -301,7 +340,7 @@ def read_ranks(
     >>> import pandas as pd
     >>> table = pd.DataFrame({"user": ["ann", "ann", "bob"], "rank": [5, 3, None]})
     >>> ranks = read_ranks(table)["ranks"]
-    >>> ranks.users, ranks.values, ranks.n_relevant
+    >>> ranks.users, ranks.best, ranks.n_relevant
     (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
     """
     named = column_names(
@@ -312,6 +351,7 @@ def read_ranks(
         relevance=relevance,
         n_predicted=n_predicted,
         recommender="recommender" if recommender is None else recommender,
+        **{name: name for name in ("catalog", "up_to", "weight")},
     )
     if recommender is None:
         del named["recommender"]
@@ -334,7 +374,7 @@ def read_ranks(
 
 def ranks_by_name(
     argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
-) -> dict[str, Ranks | TiedRanks]:
+) -> dict[str, Ranks]:
     """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
     # A column of another name than its keyword is meant to be there.
     must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
@@ -348,12 +388,12 @@ def ranks_by_name(
     rows = Rows(
         argument,
         users,
-        {key: opened.numbers(key) for key in (*COUNTS, "relevance") if key in opened},
+        {key: opened.numbers(key) for key in (*COUNTS, *REALS) if key in opened},
         by_integer(codes, len(names)),
     )
     ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
     return {
-        name: ranks_of(name, replace(rows, chosen=chosen))
+        name: ranks_of(replace(rows, chosen=chosen))
         for name, chosen in zip(names, np.split(rows.chosen, ends), strict=True)
     }
 
@@ -401,6 +441,7 @@ def _differ(values: list[Any], same: IntArray) -> NDArray[np.bool_]:
     return np.asarray(codes != codes[same])
 
 
+ALIKE = "it must be the same in all rows of a user"
 NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how files call such an index
 
 
@@ -447,6 +488,14 @@ class Rows:
         """Return whole numbers, one for each of the chosen rows; None if all are missing."""
         return None if (values := self.given(keyword)) is None else self.whole(keyword, values, low)
 
+    def reals(self, keyword: str, rule: str) -> FloatArray | None:
+        """Return finite numbers of 0 or above; None if all are missing."""
+        if (values := self.given(keyword)) is None:
+            return None
+        bad = ~(np.isfinite(values) & (values >= 0))
+        self.refuse(keyword, bad, f"it must be finite and {rule}")
+        return values.astype(np.float64)
+
     def whole(self, keyword: str, values: NDArray[Any], low: int) -> IntArray:
         bad = ~((values >= low) & (values <= LARGEST) & (values == np.floor(values)))
         self.refuse(keyword, bad, f"it must be a whole number of at least {low}")
@@ -455,68 +504,56 @@ class Rows:
         return values.astype(np.int64)
 
 
-def ranks_of(name: str, rows: Rows) -> Ranks | TiedRanks:
-    """Return the ranks of one recommender: a TiedRanks if its rows have n_tied."""
-    gains = rows.given("relevance")
-    if gains is not None:
-        bad = ~(np.isfinite(gains) & (gains >= 0))
-        rows.refuse("relevance", bad, "it must be finite and 0 or above")
-        rows = replace(rows, chosen=rows.chosen[gains > 0])
-        gains = gains[gains > 0].astype(np.float64)
-    n_tied = rows.counts("n_tied", 0)
-    try:
-        return _listed(rows, gains) if n_tied is None else _tied(rows, n_tied, gains)
-    except ValueError as error:
-        raise (
-            error
-            if str(error).startswith(f"{rows.table}, row")
-            else ValueError(f"{rows.table}, recommender {name!r}: {error}")
-        ) from error
-
-
-def _tied(rows: Rows, n_tied: IntArray, gains: FloatArray | None) -> TiedRanks:
-    """Return the ranks of rows with ties: all of them must have a rank among all candidates."""
-    needed = {}
-    for keyword in ("rank", "n_items"):
-        if keyword not in rows.values:
-            raise ValueError("there is n_tied, but no n_items; give both, or none")
-        values = rows.values[keyword][rows.chosen]
-        rows.refuse(keyword, np.isnan(values), "a row with n_tied needs it; give both, or neither")
-        needed[keyword] = rows.whole(keyword, values, 1)
-    users = rows.users.names[rows.users.codes[rows.chosen]]
-    return TiedRanks(needed["rank"], n_tied, needed["n_items"], users, gains)
-
-
-def _listed(rows: Rows, gains: FloatArray | None) -> Ranks:
-    """Return the ranks of rows without ties, of which some may have none."""
+def ranks_of(rows: Rows) -> Ranks:
+    """Return the ranks of one recommender."""
     import pandas as pd
 
+    gains = rows.reals("relevance", "0 or above")
+    if gains is not None:
+        rows, gains = replace(rows, chosen=rows.chosen[gains > 0]), gains[gains > 0]
     user = pd.factorize(rows.users.codes[rows.chosen])[0].astype(np.int64)
     first = np.unique(user, return_index=True)[1]
     rank = rows.values["rank"][rows.chosen]
     found = ~np.isnan(rank)
-    whole = rows.whole("rank", np.where(found, rank, 1), 1)
-    order = np.lexsort((np.where(found, whole, LARGEST), user))
-    again = np.zeros(len(order), dtype=bool)
-    again[order[1:]] = (np.diff(whole[order]) == 0) & (np.diff(user[order]) == 0)
-    rows.refuse("rank", again & found, "another item of this user has it, too")
-    limits = {}
-    for keyword, low in (("n_items", 1), ("n_predicted", 0)):
+    best = rows.whole("rank", np.where(found, rank, 1), 1)
+    tied = np.zeros_like(best)
+    if "n_tied" in rows.values and not np.isnan(rows.values["n_tied"][rows.chosen]).all():
+        given = rows.values["n_tied"][rows.chosen]
+        rows.refuse("n_tied", found & np.isnan(given), "give it wherever there is a rank")
+        rows.refuse("n_tied", ~found & ~np.isnan(given), "there is no rank that goes with it")
+        tied = rows.whole("n_tied", np.where(found, given, 0), 0)
+    ranked = np.flatnonzero(found)
+    for bad, rule in misfits(best[ranked], tied[ranked], user[ranked]):
+        rows.refuse("rank", np.isin(np.arange(len(best)), ranked[bad]), rule)
+    made: dict[str, Any] = {}
+    for keyword, low in OF_USERS.items():
         each = rows.counts(keyword, low)
         if each is not None:
-            other = each != each[first][user]
-            rows.refuse(keyword, other, "it must be the same in all rows of a user")
-            rows.refuse("rank", found & (whole > each), f"it must be at most {keyword}")
-        limits[keyword] = None if each is None else each[first]
-    ranked = order[found[order]]
-    n_relevant = np.bincount(user, minlength=len(first))
-    n_ranked = np.bincount(user[ranked], minlength=len(first))
-    return Ranks(
-        whole[ranked],
-        offsets_of(n_ranked),
-        n_relevant,
-        gains=None if gains is None else gains[ranked],
-        ideal_gains=None if gains is None else gains[np.lexsort((-gains, user))],
+            rows.refuse(keyword, each != each[first][user], ALIKE)
+            if keyword in ("n_items", "n_predicted", "up_to"):
+                worst = best + (tied if keyword != "up_to" else 0)
+                rows.refuse("rank", found & (worst > each), f"it must be at most {keyword}")
+            made[keyword] = each[first]
+    if "catalog" in made:
+        few = made["catalog"] < made["n_items"] if "n_items" in made else made["catalog"] > 0
+        rows.refuse("catalog", few[user], "it must be at least n_items, and go with it")
+    if "up_to" in made:
+        limits = made.pop("up_to")
+        rows.refuse("up_to", limits[user] != limits[0], "it must be the same in all rows")
+        made["up_to"] = int(limits[0])
+    weights = rows.reals("weight", "above 0")
+    if weights is not None:
+        rows.refuse("weight", weights != weights[first][user], ALIKE)
+        rows.refuse("weight", weights == 0, "it must be above 0")
+        made["weights"] = weights[first]
+    order = ranked[np.lexsort((best[ranked], user[ranked]))]
+    if gains is not None:
+        made |= {"gains": gains[order], "ideal_gains": gains[np.lexsort((-gains, user))]}
+    return trusted(
+        best[order],
+        offsets_of(np.bincount(user[ranked], minlength=len(first))),
+        np.bincount(user, minlength=len(first)),
+        n_tied=tied[order],
         users=rows.users.names[rows.users.codes[rows.chosen]][first],
-        **limits,
+        **made,
     )

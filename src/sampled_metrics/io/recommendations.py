@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._arguments import FloatArray, IntArray, as_choice, as_csr, as_users, is_table
+from sampled_metrics._arguments import (
+    FloatArray,
+    IntArray,
+    as_choice,
+    as_csr,
+    as_users,
+    is_table,
+    repeated,
+)
 from sampled_metrics.io._columns import column_names
 from sampled_metrics.io._pairs import (
     Items,
@@ -25,14 +33,14 @@ from sampled_metrics.io._pairs import (
     refuse_twice,
     relevance_of,
 )
-from sampled_metrics.ranks import Ranks, offsets_of
+from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from sampled_metrics.io._columns import TableLike
 
-__all__ = ["ranks_from_recommendations"]
+__all__ = ["from_recommendations"]
 
 LARGEST_ITEM = 2**63 - 1
 NO_NUMBER = bool | np.timedelta64
@@ -41,7 +49,7 @@ PLAIN = {list, tuple, set, frozenset, dict}  # rows that need no closer look
 Lists = Iterable[Iterable[object]] | Mapping[Any, Iterable[object]]
 
 
-def ranks_from_recommendations(
+def from_recommendations(
     predictions: Lists | TableLike,
     labels: Lists | TableLike | sparse.sparray | sparse.spmatrix,
     *,
@@ -94,7 +102,7 @@ def ranks_from_recommendations(
 
     See Also
     --------
-    ranks_from_scores : if you know the scores of all candidates, which may have ties.
+    Ranks.from_scores : if you know the scores of all candidates, which may have ties.
 
     Notes
     -----
@@ -116,15 +124,15 @@ def ranks_from_recommendations(
 
     Examples
     --------
-    >>> ranks_from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).values
+    >>> Ranks.from_recommendations([[1, 6, 8], []], [[1, 6, 9], [2]]).best
     array([1, 2])
-    >>> ranks_from_recommendations([["a", "b"]], [{"b": 3, "c": 1, "a": 0}]).gains
+    >>> Ranks.from_recommendations([["a", "b"]], [{"b": 3, "c": 1, "a": 0}]).gains
     array([3.])
-    >>> ranks_from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]}).values
+    >>> Ranks.from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]}).best
     array([2, 1])
     >>> import pandas as pd
     >>> recommended = pd.DataFrame({"user": [8, 8], "item": [1, 6], "score": [0.2, 0.9]})
-    >>> ranks_from_recommendations(recommended, pd.DataFrame({"user": [8], "item": [1]})).values
+    >>> Ranks.from_recommendations(recommended, pd.DataFrame({"user": [8], "item": [1]})).best
     array([2])
     """
     as_choice("absent", absent, ("refuse", "missed"))
@@ -154,11 +162,14 @@ def ranks_from_recommendations(
     values = place - predicted.offsets[instance] + 1
     offsets = offsets_of(np.bincount(instance, minlength=n))
     users = None if keys is None else as_users("the users of predictions", keys, (n,), "labels")
-    if gains is None:
-        return Ranks(values, offsets, relevant.counts, predicted.counts, users=users)
-    ideal = _descending(gains, relevant.counts)
-    both = gains[label], ideal
-    return Ranks(values, offsets, relevant.counts, predicted.counts, *both, users=users)
+    if users is not None and (again := repeated(users)).size:
+        raise ValueError(
+            f"predictions has user {users.tolist()[again[0]]!r} twice; give each user one list"
+        )
+    made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users}
+    if gains is not None:
+        made |= {"gains": gains[label], "ideal_gains": _descending(gains, relevant.counts)}
+    return trusted(values, offsets, relevant.counts, **made)
 
 
 def _from_tables(
@@ -223,7 +234,7 @@ def _by_score(pairs: Pairs) -> IntArray:
         raise ValueError(
             f"{pairs.at(i)}: the score is {score[i]}, as that of another item of this user; say "
             "with a column of ranks which comes first, or give the scores of all candidates to "
-            "ranks_from_scores, which averages over ties"
+            "Ranks.from_scores, which averages over ties"
         )
     return order
 

@@ -19,20 +19,20 @@ from sampled_metrics.io._pairs import (
     refuse_twice,
     relevance_of,
 )
-from sampled_metrics.ranks import TiedRanks, offsets_of, ranges
+from sampled_metrics.ranks import Ranks, gathered, offsets_of, ranges
 
 if TYPE_CHECKING:
     from sampled_metrics.io._columns import TableLike
 
     ByUser = TableLike | Mapping[Any, Iterable[Any]]
 
-__all__ = ["ranks_from_scores"]
+__all__ = ["from_scores"]
 
 PIECE = 2**18  # scores that are compared together, so that they stay in the cache
 FEW = 32  # up to so many relevant items of a user are counted, of more the scores are sorted
 
 
-def ranks_from_scores(
+def from_scores(
     scores: TableLike | Mapping[Any, Mapping[Any, float]],
     relevant: ByUser | None = None,
     *,
@@ -41,7 +41,7 @@ def ranks_from_scores(
     item: str = "item",
     score: str = "score",
     relevance: str = "relevance",
-) -> TiedRanks:
+) -> Ranks:
     """Rank each relevant item among all candidates of its user, by their scores.
 
     It counts the candidates that score above the relevant item, and those that tie with it.
@@ -66,8 +66,8 @@ def ranks_from_scores(
 
     Returns
     -------
-    TiedRanks
-        One entry per relevant item. Users are in the order in which `scores` first names them, and
+    Ranks
+        Users are in the order in which `scores` first names them, and
         `users` holds their ids. It has `gains` if some relevance is neither 0 nor 1. Users without
         a relevant item have no entry, so no metric counts them.
 
@@ -84,7 +84,7 @@ def ranks_from_scores(
 
     See Also
     --------
-    ranks_from_recommendations : if you know only the first items of each user's ranking.
+    Ranks.from_recommendations : if you know only the first items of each user's ranking.
 
     Notes
     -----
@@ -100,10 +100,10 @@ def ranks_from_scores(
     ...                       "item": ["tea", "nut", "egg", "tea", "nut"],
     ...                       "score": [0.9, 0.5, 0.5, 0.1, 0.2],
     ...                       "relevance": [0, 1, 0, 0, 1]})
-    >>> ranks = ranks_from_scores(table)
+    >>> ranks = Ranks.from_scores(table)
     >>> ranks.best, ranks.n_tied, ranks.n_items
     (array([2, 1]), array([1, 0]), array([3, 2]))
-    >>> ranks_from_scores({"ann": {"tea": 3, "nut": 1}}, {"ann": ["nut"]}).best
+    >>> Ranks.from_scores({"ann": {"tea": 3, "nut": 1}}, {"ann": ["nut"]}).best
     array([2])
     """
     columns = column_names(user=user, item=item, score=score, relevance=relevance)
@@ -138,9 +138,14 @@ def ranks_from_scores(
     offsets = offsets_of(left)[listed.offsets]
     of_user = np.searchsorted(listed.offsets, place, side="right") - 1
     best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
-    graded = (gains != 1).any()
-    return TiedRanks(
-        best, n_tied, np.diff(offsets)[of_user], users[of_user], gains if graded else None
+    own, instance = np.unique(of_user, return_inverse=True)
+    return gathered(
+        best,
+        n_tied,
+        instance.ravel(),
+        gains if (gains != 1).any() else None,
+        n_items=np.diff(offsets)[own],
+        users=users[own],
     )
 
 
@@ -189,7 +194,7 @@ def _found(users: NDArray[Any], listed: Gathered, wanted: Gathered) -> tuple[Int
             )
         raise ValueError(
             f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "
-            "or use ranks_from_recommendations, where it counts as missed"
+            "or use Ranks.from_recommendations, where it counts as missed"
         )
     kept = gains[label] > 0
     return place[kept], gains[label][kept]

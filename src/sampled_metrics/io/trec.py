@@ -5,17 +5,49 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sampled_metrics._arguments import as_path
 from sampled_metrics.io._files import open_lines
+from sampled_metrics.io.recommendations import from_recommendations
+from sampled_metrics.ranks import Ranks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_qrels", "read_run"]
+__all__ = ["from_run", "read_qrels", "read_run"]
+
+
+def from_run(
+    run: str | os.PathLike[str],
+    qrels: str | os.PathLike[str],
+    *,
+    absent: Literal["refuse", "missed"] = "refuse",
+) -> Ranks:
+    """Make ranks from a run and the relevant documents, both in files of trec_eval's form.
+
+    Parameters
+    ----------
+    run, qrels : path
+        The files, as `read_run` and `read_qrels` read them.
+    absent : {"refuse", "missed"}
+        What to do if a topic has relevant documents but is not in the run: "refuse" raises an
+        error; "missed" counts its relevant documents as missed, as trec_eval's option -c does.
+
+    Returns
+    -------
+    Ranks
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened.
+    ValueError
+        As `read_run`, `read_qrels` and `Ranks.from_recommendations`.
+    """
+    return from_recommendations(read_run(run), read_qrels(qrels), absent=absent)
 
 
 def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -49,8 +81,8 @@ def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
     -----
     Like trec_eval, this function ignores the ranks in the file. It orders documents by descending
     score, in single precision, and documents with the same score by descending name. So
-    ``ranks_from_recommendations(read_run(run), read_qrels(qrels))`` ranks as trec_eval does. To
-    average over ties instead, give such a table to `ranks_from_scores`.
+    `Ranks.from_run` ranks as trec_eval does. To average over ties instead, give such a table to
+    `Ranks.from_scores`.
 
     trec_eval leaves out topics that only one of the two files has. Here, topics that only the run
     has get no relevant items, so metrics are NaN for them, and means leave them out. Topics that

@@ -12,7 +12,7 @@ from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray
-from sampled_metrics.ranks import TiedRanks
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling._quadrature import gauss_rule
 
 BLOCK = 2**19  # numbers of a series that are in memory at once
@@ -100,8 +100,11 @@ def expectation(
     return found
 
 
-def expectation_over_ties(values: FloatArray, ranks: TiedRanks, *, replacement: bool) -> FloatArray:
-    """Return the same for each entry of tied ranks, as a mean over the ranks that ties allow."""
+def expectation_over_ties(values: FloatArray, ranks: Ranks, *, replacement: bool) -> FloatArray:
+    """Return the same for one relevant item each, as a mean over the ranks that ties allow."""
+    assert ranks.n_items is not None
+    if not ranks.has_ties:
+        return expectation(values, ranks.best, ranks.n_items, replacement=replacement)
     m = len(values) - 1
     found = np.empty((len(ranks), *values.shape[1:]))
     by_nodes = np.ones(len(ranks), dtype=bool)
@@ -117,7 +120,7 @@ def expectation_over_ties(values: FloatArray, ranks: TiedRanks, *, replacement: 
     return found
 
 
-def _from_ends(values: FloatArray, ranks: TiedRanks) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _from_ends(values: FloatArray, ranks: Ranks) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return the means without replacement from the ends of ties, and which of them to trust.
 
     Those to trust have lost two digits at most, or else each rank of the tie would be a node.
@@ -130,6 +133,7 @@ def _from_ends(values: FloatArray, ranks: TiedRanks) -> tuple[FloatArray, NDArra
     with G(k) = v(0) + ... + v(k - 1) and H' from m + 1 draws among n + 1 items. G may as well be
     -v(k) - ... - v(m), which is small where the other is not: the smaller cancels less.
     """
+    assert ranks.n_items is not None
     m, n, zero = len(values) - 1, ranks.n_items, np.zeros((1, *values.shape[1:]))
     up = np.concatenate([zero, np.cumsum(values, axis=0)])
     down = np.concatenate([-np.cumsum(values[::-1], axis=0)[::-1], zero])
@@ -207,7 +211,7 @@ class Nodes(NamedTuple):
         return np.add.reduceat(weight * each, starts, axis=0)
 
 
-def nodes_of_ties(ranks: TiedRanks, m: int, *, replacement: bool) -> Nodes:
+def nodes_of_ties(ranks: Ranks, m: int, *, replacement: bool) -> Nodes:
     """Return nodes for probabilities of sampled ranks, and products of two of them.
 
     Given the rank, these are polynomials of degree m and 2m. In the angle of `_degree` they are
@@ -215,7 +219,8 @@ def nodes_of_ties(ranks: TiedRanks, m: int, *, replacement: bool) -> Nodes:
     nodes for the angle that the tie covers. Of most items drawn without replacement, they are not
     smooth: then each rank counts.
     """
-    if not ranks.n_tied.any():
+    assert ranks.n_items is not None
+    if not ranks.has_ties:
         return Nodes(ranks.best, np.arange(len(ranks)), np.ones(len(ranks)))
     left = np.ones(len(ranks)) if replacement else 1 - m / ranks.n_items
     ends = np.stack([ranks.best, ranks.best + ranks.n_tied])

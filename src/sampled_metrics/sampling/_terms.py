@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, one_relevant_each
+from sampled_metrics.ranks import Ranks, one_relevant_each, trusted
 
 
 def sampled_values(metric: Metric, m: int) -> FloatArray:
@@ -29,7 +29,7 @@ def term_values(metric: Metric, ranks: NDArray[Any], q: int, n: int) -> FloatArr
         rows = one_relevant_each(starts, np.full(2, n))
     else:
         ranks_of_both = (starts[:, None] + np.arange(q)).ravel()
-        rows = Ranks(ranks_of_both, q * np.arange(3), np.full(2, q), n_items=n)
+        rows = trusted(ranks_of_both, q * np.arange(3), np.full(2, q), n_items=np.full(2, n))
     z = np.broadcast_to(metric.normalizer(rows), 2)
     if z[0] != z[1]:
         raise ValueError(
@@ -45,8 +45,10 @@ def term_values(metric: Metric, ranks: NDArray[Any], q: int, n: int) -> FloatArr
 def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
     """Return by how much each item's term is larger for its gain, shape (n_ranked,)."""
     if ranks.gains is None:
-        return np.ones(len(ranks.values))
-    graded = Ranks(
+        return np.ones(len(ranks.best))
+    # All in the order of their ranks, and nothing else: only the normalizers are compared.
+    plain = trusted(ranks.order, ranks.offsets, ranks.n_relevant, n_items=ranks.n_relevant + 1)
+    graded = trusted(
         ranks.order,
         ranks.offsets,
         ranks.n_relevant,
@@ -54,7 +56,6 @@ def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
         ideal_gains=ranks.ideal_gains,
         n_items=ranks.n_relevant + 1,
     )
-    plain = Ranks(ranks.order, ranks.offsets, ranks.n_relevant, n_items=ranks.n_relevant + 1)
     ours, ones = (np.broadcast_to(metric.normalizer(x), len(x)) for x in (graded, plain))
     weight: FloatArray = metric.relevance_weight(ranks.gains)
     return np.asarray(weight * (ones / ours)[ranks.instance])
@@ -63,7 +64,7 @@ def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
 def by_count(ranks: Ranks, n: IntArray) -> Iterator[tuple[int, int, IntArray, IntArray]]:
     """Yield each pair of numbers of relevant items and of items, who has it, and their places.
 
-    The places of their ranks in `Ranks.values` have the shape (n_instances, n_relevant).
+    The places of their ranks in `Ranks.best` have the shape (n_instances, n_relevant).
     """
     some = np.flatnonzero(ranks.n_relevant > 0)
     pairs = np.stack([ranks.n_relevant[some], n[some]])

@@ -24,7 +24,6 @@ from sampled_metrics._arguments import (
     RNG,
     FloatArray,
     IntArray,
-    as_array,
     as_flag,
     as_generator,
     as_integer,
@@ -32,19 +31,11 @@ from sampled_metrics._arguments import (
     as_kind,
     no_index,
     no_labels,
-    one_or_one_each,
     read_only,
     refuse,
 )
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import (
-    Ranks,
-    TiedRanks,
-    check_all_ranked,
-    check_within,
-    known_items,
-    one_instance_each,
-)
+from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, check_one_each
 from sampled_metrics.sampling._probabilities import (
     blocks,
     expectation,
@@ -72,7 +63,7 @@ class Draw:
         Number of drawn items m, at least 1; without replacement at most ``n_items - 1``.
     n_items : int or array_like of int, optional
         Number of ranked items n, at least 2, including the relevant ones: one for all or one per
-        instance. Leave it out if the ranks know it, as `TiedRanks` do.
+        instance. Leave it out if the ranks know it.
     replacement : bool
         Whether one item may be drawn twice.
 
@@ -119,7 +110,7 @@ class Draw:
         """Hash an array by its first and last numbers, which it prints."""
         return hash((self.n_samples, self.replacement, str(self.n_items)))
 
-    def pmf(self, ranks: TiedRanks | ArrayLike) -> FloatArray:
+    def pmf(self, ranks: Ranks | ArrayLike) -> FloatArray:
         r"""Compute the probability of each sampled rank.
 
         With H the number of drawn items above the relevant one, the sampled rank is
@@ -134,9 +125,9 @@ class Draw:
 
         Parameters
         ----------
-        ranks : TiedRanks or array_like of int
-            Exact ranks, from 1 to `n_items`, one relevant item per entry. The probabilities of a
-            `TiedRanks` are means over all ways to break the ties.
+        ranks : Ranks or array_like of int
+            Exact ranks, from 1 to `n_items`, one relevant item per entry. Where ranks
+            have ties, the probabilities are means over all ways to break them.
 
         Returns
         -------
@@ -154,23 +145,19 @@ class Draw:
         array([[1.   , 0.   , 0.   ],
                [0.373, 0.37 , 0.181]])
         """
-        m = self.n_samples
-        if isinstance(ranks, TiedRanks):
-            n = self.items_of(ranks)
-            p = np.zeros((len(ranks), m + 1))
-            for block in blocks(len(ranks), 100 * (m + 1)):
-                at = nodes_of_ties(ranks[block], m, replacement=self.replacement)
-                each = probabilities(at.ranks, n[block][at.entry], m, replacement=self.replacement)
-                np.add.at(p[block], at.entry, at.weight[:, None] * each)
-            return p
-        if isinstance(ranks, Ranks):
-            raise ValueError(
-                "ranks is a Ranks; pmf takes one relevant item per entry, as a plain array"
-            )
-        r, n = self._plain(ranks)
-        return probabilities(r, n, m, replacement=self.replacement)
+        rows, n, shape = self.rows_of(ranks)
+        _one_each("pmf", rows)
+        m, again = self.n_samples, self.replacement
+        if not rows.has_ties:
+            return probabilities(rows.best, n, m, replacement=again).reshape(*shape, m + 1)
+        p = np.zeros((len(rows), m + 1))
+        for block in blocks(len(rows), 100 * (m + 1)):
+            at = nodes_of_ties(rows[block], m, replacement=again)
+            each = probabilities(at.ranks, n[block][at.entry], m, replacement=again)
+            np.add.at(p[block], at.entry, at.weight[:, None] * each)
+        return p
 
-    def expect(self, ranks: Ranks | TiedRanks | ArrayLike, metric: Metric) -> FloatArray:
+    def expect(self, ranks: Ranks | ArrayLike, metric: Metric) -> FloatArray:
         r"""Compute the expectation of a sampled metric, exactly and without sampling.
 
         With one relevant item it is
@@ -188,9 +175,9 @@ class Draw:
 
         Parameters
         ----------
-        ranks : Ranks, TiedRanks or array_like of int
+        ranks : Ranks or array_like of int
             Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
-            The expectation of a `TiedRanks` is also over all ways to break the ties.
+            Where ranks have ties, the expectation is also over all ways to break them.
         metric : Metric
             The metric, such as ``NDCG(k=10)``.
 
@@ -216,23 +203,22 @@ class Draw:
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
         m = self.n_samples
-        if isinstance(ranks, Ranks):
-            samples = np.arange(1, m + 2)
-            return expect_terms(
-                self, ranks, metric, lambda q, _: term_values(metric, samples, q, m + q)
-            )
-        return self.expect_values(ranks, sampled_values(metric, m))
+        rows, _, shape = self.rows_of(ranks)
+        if rows.is_one_each and rows.gains is None:
+            return self.mean_of(rows, sampled_values(metric, m), shape)
+        samples = np.arange(1, m + 2)
+        return expect_terms(
+            rows, metric, lambda q, _: term_values(metric, samples, q, m + q), self.replacement
+        )
 
     @overload
     def rvs(self, ranks: Ranks, *, repeats: None = None, rng: RNG = None) -> Ranks: ...
     @overload
     def rvs(self, ranks: Ranks, *, repeats: int, rng: RNG = None) -> list[Ranks]: ...
     @overload
+    def rvs(self, ranks: ArrayLike, *, repeats: int | None = None, rng: RNG = None) -> IntArray: ...
     def rvs(
-        self, ranks: TiedRanks | ArrayLike, *, repeats: int | None = None, rng: RNG = None
-    ) -> IntArray: ...
-    def rvs(
-        self, ranks: Ranks | TiedRanks | ArrayLike, *, repeats: int | None = None, rng: RNG = None
+        self, ranks: Ranks | ArrayLike, *, repeats: int | None = None, rng: RNG = None
     ) -> Ranks | list[Ranks] | IntArray:
         r"""Draw random sampled ranks, without drawing items.
 
@@ -245,7 +231,7 @@ class Draw:
 
         Parameters
         ----------
-        ranks : Ranks, TiedRanks or array_like of int
+        ranks : Ranks or array_like of int
             As in `expect`. Ties are broken at random, again in each repeat.
             Without replacement, `n_items` is at most :math:`10^9`, the limit of NumPy's function.
         repeats : int, optional
@@ -271,89 +257,76 @@ class Draw:
         >>> draw = Draw(99, n_items=10_000)
         >>> draw.rvs([1, 5000, 10_000], rng=0)
         array([  1,  51, 100])
-        >>> draw.rvs(Ranks.from_lists([[1, 5000, 10_000], [80]]), rng=0).values
+        >>> draw.rvs(Ranks.from_lists([[1, 5000, 10_000], [80]]), rng=0).best
         array([  1,  56, 102,   2])
         """
         times = None if repeats is None else as_integer("repeats", repeats)
         generator = as_generator(rng)
-        if isinstance(ranks, Ranks):
-            found = self._rvs_of_several(ranks, times or 1, generator)
-            return found[0] if times is None else found
-        if isinstance(ranks, TiedRanks):
-            n: Any = self.items_of(ranks)
-            r = np.stack([ranks.break_ties("random", rng=generator) for _ in range(times or 1)])
-            r = r[0] if times is None else r
-            shape = r.shape
-        else:
-            r, n = self._plain(ranks)
-            shape = r.shape if times is None else (times, *r.shape)
-        if self.replacement:
-            return 1 + generator.binomial(self.n_samples, (r - 1) / (n - 1), size=shape)
-        _check_hypergeometric(n)
-        return 1 + generator.hypergeometric(r - 1, n - r, self.n_samples, size=shape)
+        rows, n, shape = self.rows_of(ranks)
+        if not self.replacement and (bad := n > MAX_HYPERGEOMETRIC).any():
+            refuse("n_items", n, bad, "at most 10**9 without replacement")
+        runs = range(times or 1)
+        exact = np.stack([rows.break_ties("random", rng=generator).best for _ in runs])
+        drawn = self._sampled(rows, exact, n, generator)
+        if not isinstance(ranks, Ranks):
+            return drawn.reshape(shape if times is None else (times, *shape))
+        sizes = {"n_items": self.n_samples + rows.n_relevant, "catalog": n}
+        found = [rows.with_best(each, **sizes) for each in drawn]
+        return found[0] if times is None else found
 
-    def items_of(self, ranks: Ranks | TiedRanks | ArrayLike) -> IntArray:
-        """Return each instance's number of items, from the ranks or the draw.
+    def rows_of(self, ranks: Ranks | ArrayLike) -> tuple[Ranks, IntArray, tuple[int, ...]]:
+        """Return exact ranks that fit this draw, their numbers of items, and the shape of results.
 
         Parameters
         ----------
-        ranks : Ranks, TiedRanks or array_like of int
+        ranks : Ranks or array_like of int
             The instances.
 
         Returns
         -------
-        ndarray of int64, shape of `ranks` or (n_instances,)
+        Ranks
+            The instances; those of an array one after the other.
+        ndarray of int64, shape (n_instances,)
+            The number of items of each, from the ranks or the draw.
+        tuple of int
+            The shape of an array, else (n_instances,).
 
         Raises
         ------
         ValueError
-            If neither knows the numbers, both do and disagree, or they are too small for this draw.
+            If neither knows the numbers, both do and disagree, or they are too small for this draw;
+            if some relevant item has no rank, or the ranks are themselves sampled.
         """
-        if not isinstance(ranks, Ranks | TiedRanks):
-            return self._plain(ranks)[1]
-        if isinstance(ranks, TiedRanks):
-            one_instance_each("ranks", ranks)
-        n = known_items("ranks", ranks, self.n_items)
-        if n is None:
+        rows, shape = as_ranks(ranks, self.n_items)
+        if rows.n_items is None:
             raise ValueError(
                 "n_items is None, and the ranks do not know it: "
                 f"Draw({self.n_samples}, n_items=...)"
             )
-        counts = np.ones_like(n)
-        if isinstance(ranks, Ranks):
-            check_all_ranked("ranks", ranks)
-            check_within("ranks", ranks, n)
-            counts = ranks.n_relevant
-        self._check_size(n, counts)
-        return n
+        check_exact("ranks", rows)
+        check_all_ranked("ranks", rows)
+        self._check_size(rows.n_items, rows.n_relevant)
+        return rows, rows.n_items, shape
 
-    def expect_values(self, ranks: TiedRanks | ArrayLike, values: FloatArray) -> FloatArray:
-        """Compute the expectation of a table's entry at the sampled rank.
+    def mean_of(self, rows: Ranks, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+        """Return the mean of a table's entries at the sampled ranks, of instances from `rows_of`.
 
         Parameters
         ----------
-        ranks : TiedRanks or array_like of int
-            Exact ranks, one relevant item per entry.
+        rows : Ranks
+            Exact ranks, one relevant item each.
         values : ndarray of float64, shape (n_samples + 1,) or (n_samples + 1, n_tables)
             The entries for the sampled ranks 1, ..., ``n_samples + 1``.
+        shape : tuple of int
+            The shape of the result, besides an axis of tables.
 
         Returns
         -------
-        ndarray of float64, shape of `ranks`, and n_tables if there are several
+        ndarray of float64, of this shape, and n_tables if there are several
         """
-        table = as_array("values", values)
-        if table.ndim not in (1, 2) or len(table) != self.n_samples + 1 or table.dtype.kind != "f":
-            raise ValueError(
-                f"values has shape {table.shape} and dtype {table.dtype}; it must be floats, one "
-                f"or one row for each sampled rank, {self.n_samples + 1}"
-            )
-        if not isinstance(ranks, TiedRanks):
-            r, n = self._plain(ranks)
-            each = expectation(values, r.ravel(), n.ravel(), replacement=self.replacement)
-            found: FloatArray = each.reshape(r.shape + values.shape[1:])[()]  # no 0-d array
-            return found
-        self.items_of(ranks)  # checks them
-        return expectation_over_ties(values, ranks, replacement=self.replacement)
+        each = expectation_over_ties(values, rows, replacement=self.replacement)
+        found: FloatArray = each.reshape(shape + values.shape[1:])[()]  # no 0-d array
+        return found
 
     def take(self, index: Any) -> Draw:
         """Return the draw for some of the instances.
@@ -372,18 +345,6 @@ class Draw:
             return self
         return Draw(self.n_samples, n_items=self.n_items[index], replacement=self.replacement)
 
-    def _plain(self, ranks: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return plain ranks and the number of items of each, of the same shape."""
-        r = as_integers("ranks", ranks)
-        if self.n_items is None:
-            raise ValueError(
-                f"n_items is None; plain ranks do not know it: Draw({self.n_samples}, n_items=...)"
-            )
-        n = one_or_one_each("n_items", self.n_items, r.shape, low=2)
-        if (r > n).any():
-            refuse("ranks", r, r > n, f"at most n_items, {n[r > n][0]}")
-        return r, n
-
     def _check_size(self, n: IntArray, n_relevant: IntArray | int) -> None:
         """Refuse to draw more items than there are."""
         irrelevant = n - n_relevant
@@ -399,61 +360,57 @@ class Draw:
             f"irrelevant items, {irrelevant.flat[x]}{of}"
         )
 
-    def _rvs_of_several(
-        self, ranks: Ranks, repeats: int, generator: np.random.Generator
-    ) -> list[Ranks]:
-        """Draw the sampled ranks of all relevant items together."""
-        n, m = self.items_of(ranks), self.n_samples
-        if not self.replacement:
-            _check_hypergeometric(n)
-        above = ranks.values - ranks.order  # irrelevant items above each relevant one
-        hits = np.zeros((repeats, len(above)), dtype=np.int64)  # and those of them that are drawn
-        for j in range(ranks.n_relevant.max(initial=0)):
-            x = np.flatnonzero(ranks.n_relevant > j)
-            at = ranks.offsets[x] + j
-            passed = above[at - 1] if j else 0
-            used = hits[:, at - 1] if j else 0
-            left = n[x] - ranks.n_relevant[x] - passed
-            between = above[at] - passed
+    def _sampled(
+        self, rows: Ranks, exact: IntArray, n: IntArray, generator: np.random.Generator
+    ) -> IntArray:
+        """Draw the sampled ranks of all relevant items together, shape (n_repeats, n_ranked)."""
+        m = self.n_samples
+        above = exact - rows.order  # irrelevant items above each relevant one
+        hits = np.zeros_like(above)  # and those of them that are drawn
+        for j in range(rows.n_relevant.max(initial=0)):
+            x = np.flatnonzero(rows.n_relevant > j)
+            at = rows.offsets[x] + j
+            passed: Any = above[:, at - 1] if j else 0
+            used: Any = hits[:, at - 1] if j else 0
+            left = n[x] - rows.n_relevant[x] - passed
+            between = above[:, at] - passed
             if self.replacement:
                 share = between / np.maximum(left, 1)  # where nothing is left, nothing is drawn
-                new = generator.binomial(m - used, share, size=(repeats, len(x)))
+                new = generator.binomial(m - used, share, size=between.shape)
             else:
-                new = generator.hypergeometric(between, left - between, m - used, (repeats, len(x)))
+                new = generator.hypergeometric(between, left - between, m - used, between.shape)
             hits[:, at] = used + new
-        shape = ranks.offsets, ranks.n_relevant, None, ranks.gains, ranks.ideal_gains
-        size = m + ranks.n_relevant
-        return [Ranks(row + ranks.order, *shape, size, ranks.users) for row in hits]
+        return hits + rows.order
+
+
+def _one_each(method: str, rows: Ranks) -> None:
+    if not rows.is_one_each:
+        raise ValueError(
+            f"ranks has several relevant items in an instance; {method} takes one in each"
+        )
 
 
 def expect_terms(
-    draw: Draw,
-    ranks: Ranks,
+    rows: Ranks,
     metric: Metric,
     table: Callable[[int, int], FloatArray],
-    *,
-    by_items: bool = False,
+    replacement: bool,  # noqa: FBT001
+    fitted: IntArray | None = None,
 ) -> FloatArray:
     """Return the expectation of the weighted sum of ``table(q, n)[j - 1, H_j]`` over j.
 
-    The table is for q relevant items, and with `by_items` for n items.
+    The table is for q relevant items; n is `fitted` of the instance, or 0.
     """
-    n = draw.items_of(ranks)
-    rank, weight = ranks.values - ranks.order + 1, relevance_weights(metric, ranks)
-    total = np.full(len(ranks), np.nan)
-    for q, items, x, at in by_count(ranks, n if by_items else np.zeros_like(n)):
+    check_one_each("ranks", rows)
+    assert rows.n_items is not None
+    n, rank, weight = rows.n_items, rows.best - rows.order + 1, relevance_weights(metric, rows)
+    total = np.full(len(rows), np.nan)
+    for q, size, x, at in by_count(rows, np.zeros_like(n) if fitted is None else fitted):
         total[x] = 0
-        for j, values in enumerate(table(q, items)):
-            each = expectation(values, rank[at[:, j]], n[x] - q + 1, replacement=draw.replacement)
+        for j, values in enumerate(table(q, size)):
+            each = expectation(values, rank[at[:, j]], n[x] - q + 1, replacement=replacement)
             total[x] += weight[at[:, j]] * each
     return total
-
-
-def _check_hypergeometric(n: IntArray) -> None:
-    if (n > MAX_HYPERGEOMETRIC).any():
-        refuse(
-            "n_items", np.asarray(n), n > MAX_HYPERGEOMETRIC, "at most 10**9 without replacement"
-        )
 
 
 def number_of_items(name: str, draw: Draw) -> int:

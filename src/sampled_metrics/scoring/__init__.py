@@ -1,6 +1,9 @@
 """From a model and a split of the data to ranks."""
 
-from sampled_metrics.scoring.scoring import Recommender, exact_ranks
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.scoring.scoring import Recommender, from_model
 from sampled_metrics.scoring.split import Split, as_events, leave_last_out, read_split
 
-__all__ = ["Recommender", "Split", "as_events", "exact_ranks", "leave_last_out", "read_split"]
+__all__ = ["Recommender", "Split", "as_events", "leave_last_out", "read_split"]
+
+Ranks.from_model = staticmethod(from_model)

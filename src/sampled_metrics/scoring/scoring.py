@@ -19,7 +19,7 @@ from sampled_metrics._arguments import (
     shown,
 )
 from sampled_metrics.io import pairs_of
-from sampled_metrics.ranks import TiedRanks
+from sampled_metrics.ranks import Ranks, gathered
 from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device
 from sampled_metrics.scoring.split import Split, pair_name
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
     Pairs: TypeAlias = sparse.sparray | sparse.spmatrix | ByUser
 
-__all__ = ["Recommender", "exact_ranks"]
+__all__ = ["Recommender", "from_model"]
 
 FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size is given
 
 
 class Recommender(Protocol):
-    """What `exact_ranks` needs from a model: the scores of all items for given users."""
+    """What `Ranks.from_model` needs from a model: the scores of all items for given users."""
 
     def scores(self, users: IntArray, /) -> Any:
         """Return the scores of all items, an array of shape (len(users), n_items)."""
         ...
 
 
-def exact_ranks(
+def from_model(
     model: Recommender | Callable[[IntArray], Any] | ArrayLike | sparse.sparray | sparse.spmatrix,
     split: Split,
     *,
@@ -51,7 +51,7 @@ def exact_ranks(
     candidates: Pairs | None = None,
     block_size: int | None = None,
     progress: bool = True,
-) -> TiedRanks:
+) -> Ranks:
     """Rank each held-out item among all items except the user's training items.
 
     It counts the candidates that score above the held-out item, and those that tie with it. It
@@ -89,7 +89,7 @@ def exact_ranks(
 
     Returns
     -------
-    TiedRanks, one entry per held-out item
+    Ranks
         Its ``users`` are the split's, by name if they have names, and its ``n_items`` counts the
         candidates. Each item is ranked among all candidates, including the user's other held-out
         items.
@@ -113,18 +113,18 @@ def exact_ranks(
     >>> class Popular:
     ...     def scores(self, users):
     ...         return np.tile([3.0, 9.0, 2.0, 2.0], (len(users), 1))
-    >>> ranks = exact_ranks(Popular(), split)
+    >>> ranks = Ranks.from_model(Popular(), split)
     >>> ranks.best, ranks.n_tied, ranks.n_items
     (array([2, 1]), array([1, 0]), array([3, 3]))
-    >>> exact_ranks(Popular(), split, exclude={0: [1]}).best
+    >>> Ranks.from_model(Popular(), split, exclude={0: [1]}).best
     array([1, 1])
-    >>> exact_ranks(Popular(), split, candidates={0: [2, 3], 1: [0, 1, 2]}).n_items
+    >>> Ranks.from_model(Popular(), split, candidates={0: [2, 3], 1: [0, 1, 2]}).n_items
     array([2, 2])
 
     A library may count items from 1, and hold the scores of a padding item in column 0:
 
     >>> scores = np.array([[0, 3.0, 9.0, 2.0, 2.0], [0, 3.0, 9.0, 2.0, 2.0]])
-    >>> exact_ranks(scores[:, 1:], split).best
+    >>> Ranks.from_model(scores[:, 1:], split).best
     array([2, 1])
     """
     from tqdm import tqdm
@@ -148,8 +148,17 @@ def exact_ranks(
             block = by_user[start : start + block_size]
             above[block], tied[block] = _count(scores, split, rule, block)
             bar.update(len(block))
-    users = split.users if split.user_names is None else split.user_names[split.users]
-    return TiedRanks(above + 1, tied, rule.sizes(split.users), users)
+    user, first, instance = np.unique(split.users, return_index=True, return_inverse=True)
+    turn = np.empty_like(user)  # users in the order in which the split names them
+    turn[np.argsort(first, kind="stable")] = np.arange(len(user))
+    user = user[np.argsort(first, kind="stable")]
+    return gathered(
+        above + 1,
+        tied,
+        turn[instance.ravel()],
+        n_items=rule.sizes(user),
+        users=user if split.user_names is None else split.user_names[user],
+    )
 
 
 def _count(
