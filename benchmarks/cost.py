@@ -4,7 +4,7 @@
     python benchmarks/cost.py --smoke    # a tiny size, to see that it runs; writes nothing
 
 A model of 64 factors in single precision scores n items, from a thousand to ten million.
-"exact" is `exact_ranks`: score all items for a block of users in one matrix product, and count.
+"exact" is `Ranks.from_model`: score all items for a block of users in one matrix product, and count.
 "product" is that matrix product alone. "sampled" draws m items for each user, with replacement,
 gathers their factors, scores them and counts; "draw" and "gather" are its first two steps alone.
 All on one core: what counts is the time that the processor worked for us, not what it did for
@@ -24,12 +24,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sampled_metrics import Split, exact_ranks
+from sampled_metrics import Ranks, Split
 
 TABLE = Path(__file__).parents[1] / "book" / "data" / "cost.csv"
 N_FACTORS = 64
 BLOCKS = {"exact": (16, 64, 256), "sampled": (4, 16, 64)}
-MAX_SCORES = 2**27  # of a block, as in exact_ranks
+MAX_SCORES = 2**27  # of a block, as in Ranks.from_model
 ONE_CORE = {  # NumPy's libraries read this when they are loaded
     f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "MKL", "OMP", "VECLIB_MAXIMUM")
 }
@@ -51,7 +51,7 @@ def product(model, block):
 
 
 def exact(model, split, block):
-    return exact_ranks(model, split, block_size=block, progress=False)
+    return Ranks.from_model(model, split, block_size=block, progress=False)
 
 
 def sampled(model, held_out, m, block, rng, steps=3):

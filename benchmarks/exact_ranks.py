@@ -1,4 +1,4 @@
-"""What does ranking cost beyond the scores? `exact_ranks` over the bare matrix product.
+"""What does ranking cost beyond the scores? `Ranks.from_model` over the bare matrix product.
 
     python benchmarks/exact_ranks.py            # 1,000 to 500,000 items: about three minutes
     python benchmarks/exact_ranks.py --smoke    # a tiny size, to see that it runs
@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from sampled_metrics import Split, exact_ranks
+from sampled_metrics import Ranks, Split
 
 BLOCK_SIZES = (64, 128, 256, 1024)
 # n_users, n_items, d, and the largest ratio that is good enough
@@ -81,7 +81,7 @@ def shortest_times(tasks, repeats):
 def peak_memory(model, split):
     """Return the most memory in MB that ranking held at once, the model's own left out."""
     tracemalloc.start()
-    exact_ranks(model, split, progress=False)
+    Ranks.from_model(model, split, progress=False)
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     return peak
@@ -93,7 +93,7 @@ def print_case(n_users, n_items, d, goal, repeats):
         model = Factors(n_users, n_items, d, one_buffer)
         sizes = [b for b in BLOCK_SIZES if b * n_items <= 2**27]
         tasks = {b: partial(bare_product, model, n_users, b) for b in sizes}
-        tasks["ranks"] = partial(exact_ranks, model, split, progress=False)
+        tasks["ranks"] = partial(Ranks.from_model, model, split, progress=False)
         times = shortest_times(tasks, repeats)
         ranks = times.pop("ranks")
         best = min(times, key=times.get)
@@ -124,7 +124,7 @@ def main():
     model = Factors(n_users, n_items, 16, one_buffer=False)
     fewer, all_users = (synthetic_split(n, n_items) for n in (n_users // 4, n_users))
     print(
-        f"peak memory of exact_ranks: {peak_memory(model, fewer):,.1f} MB for {n_users // 4:,} "
+        f"peak memory of Ranks.from_model: {peak_memory(model, fewer):,.1f} MB for {n_users // 4:,} "
         f"users, {peak_memory(model, all_users):,.1f} MB for {n_users:,} users; "
         f"users x items would be {4e-6 * n_users * n_items:,.1f} MB"
     )

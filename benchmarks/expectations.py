@@ -24,11 +24,11 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
     Draw,
+    Ranks,
     Recall,
-    TiedRanks,
 )
+from sampled_metrics.corrections import ConstrainedLeastSquares
 
 ONE_THREAD = {f"{lib}_NUM_THREADS": "1" for lib in ("OPENBLAS", "MKL", "OMP", "VECLIB_MAXIMUM")}
 METRICS = [Recall(10), NDCG(10), AveragePrecision(), AUC()]
@@ -97,7 +97,7 @@ def expectations(size, repeats, rng):
 def ties(size, repeats, rng):
     n_items = rng.integers(3000, 4000, size)
     best = 1 + (rng.random(size) * n_items).astype(int)
-    tied = TiedRanks(best, np.minimum(rng.integers(0, 1000, size), n_items - best), n_items)
+    tied = Ranks(best, np.minimum(rng.integers(0, 1000, size), n_items - best), n_items)
     part = tied[: max(1, size // 100)]
     for metric in METRICS:
         times = shortest(

@@ -31,9 +31,9 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
-    ranks_from_recommendations,
 )
 
 N_ITEMS = 1_009
@@ -71,7 +71,7 @@ class Ours:
     values = "five, per user"
 
     def convert(self, predictions, labels):
-        return ranks_from_recommendations(predictions, labels)
+        return Ranks.from_recommendations(predictions, labels)
 
     def evaluate(self, ranks):
         return [metric(ranks) for metric in METRICS]
@@ -298,7 +298,7 @@ def print_kinds(n_users, repeats):
     print(f"\n{n_users:,} users, 10 recommendations and 10 labels each, users a second")
     print(f"{'input':<24} {'to ranks':>12} {'goal':>12} {'plain loop':>12} {'ratio':>6}")
     for kind, given in kinds.items():
-        tasks = [ranks_from_recommendations] + [plain_loop] * isinstance(given[0], list)
+        tasks = [Ranks.from_recommendations] + [plain_loop] * isinstance(given[0], list)
         best = [np.inf] * len(tasks)
         for _ in range(repeats):
             for i, task in enumerate(tasks):

@@ -42,12 +42,12 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from corrections import shortest
 from scipy import sparse
 
+from corrections import shortest
+from sampled_metrics import Ranks, Split
 from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_amazon
 from sampled_metrics.experiments.recommenders import INITIAL_SCALE
-from sampled_metrics.scoring import Split, exact_ranks
 
 try:
     from implicit.als import AlternatingLeastSquares
@@ -92,7 +92,7 @@ def fit_and_rank(split):
         start = time.perf_counter()
         model.fit(split.train)
         fitted = time.perf_counter()
-        exact_ranks(model, split, progress=False)
+        Ranks.from_model(model, split, progress=False)
         ranked = time.perf_counter()
         print(f"{name}: fit {fitted - start:6.2f} s, rank {ranked - fitted:6.2f} s")
     print(
@@ -195,7 +195,7 @@ def beside_the_goal(n_factors):
     start = time.perf_counter()
     model = replace(X, n_factors=n_factors).fit(split.train)
     fitted = time.perf_counter()
-    exact_ranks(model, split, progress=False)
+    Ranks.from_model(model, split, progress=False)
     end = time.perf_counter()
     print(
         f"\n{what}: fit {fitted - start:.1f} s, rank {end - fitted:.1f} s, "

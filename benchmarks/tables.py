@@ -93,7 +93,13 @@ def values(path):
 
 
 def five_metrics():
-    from sampled_metrics import NDCG, AveragePrecision, Precision, Recall, ReciprocalRank
+    from sampled_metrics import (
+        NDCG,
+        AveragePrecision,
+        Precision,
+        Recall,
+        ReciprocalRank,
+    )
 
     return [Precision(10), Recall(10), AveragePrecision(10), ReciprocalRank(10), NDCG(10)]
 

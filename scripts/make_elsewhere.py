@@ -33,18 +33,13 @@ from sampled_metrics import (
     NDCG,
     BiasVariance,
     Draw,
-    ItemKNN,
-    MatrixFactorization,
+    Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
     Uncorrected,
     evaluate,
-    exact_ranks,
-    expected_evaluation,
-    load_movielens_1m,
 )
-from sampled_metrics.experiments import load_amazon
+from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_amazon, load_movielens_1m
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
 DATA_SETS = {
@@ -120,7 +115,7 @@ def rank_all(split, names=None):
     for name in names or list(models):
         start = time.perf_counter()
         model = models.pop(name).fit(split.train)
-        ranks = exact_ranks(model, split, progress=False)
+        ranks = Ranks.from_model(model, split, progress=False)
         table[f"{name}_best"], table[f"{name}_tied"] = ranks.best, ranks.n_tied
         recall = 100 * Recall(10).mean(ranks)
         seconds = time.perf_counter() - start
@@ -138,9 +133,9 @@ def as_ranks(table):
     """Return the ranks of all ten recommenders by name; in "random", every item ties."""
     n_items = table["n_items"].to_numpy()
     names = [name.removesuffix("_best") for name in table if name.endswith("_best")]
-    ranks = {"random": TiedRanks(np.ones_like(n_items), n_items - 1, n_items)}
+    ranks = {"random": Ranks(np.ones_like(n_items), n_items - 1, n_items)}
     return ranks | {
-        name: TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], n_items) for name in names
+        name: Ranks(table[f"{name}_best"], table[f"{name}_tied"], n_items) for name in names
     }
 
 

@@ -19,11 +19,10 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
+    Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
     Uncorrected,
-    power_analysis,
 )
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
@@ -93,7 +92,7 @@ def plan():
     """Return what the comparison of each pair finds, for one evaluation of 6,040 users."""
     data = pd.read_csv(FOLDER / "movielens_ranks.csv")
     recommenders = {
-        name.upper(): TiedRanks(data[f"{name}_best"], data[f"{name}_tied"], data["n_items"])
+        name.upper(): Ranks(data[f"{name}_best"], data[f"{name}_tied"], data["n_items"])
         for name in "xyz"
     }
     metrics = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]

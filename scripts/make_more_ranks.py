@@ -22,7 +22,8 @@ import pandas as pd
 from make_ranks import RECOMMENDERS
 from tqdm import tqdm
 
-from sampled_metrics import ItemKNN, MatrixFactorization, exact_ranks, load_movielens_1m
+from sampled_metrics import Ranks
+from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_movielens_1m
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
 READINGS = {
@@ -39,7 +40,7 @@ N_SEEDS = 20
 def readings(split):
     table = pd.DataFrame({"n_items": split.n_candidates})
     for name, model in tqdm(READINGS.items(), "readings"):
-        ranks = exact_ranks(model.fit(split.train), split)
+        ranks = Ranks.from_model(model.fit(split.train), split)
         table[f"{name}_best"], table[f"{name}_tied"] = ranks.best, ranks.n_tied
     return table
 
@@ -50,7 +51,7 @@ def seeds(split):
         model = MatrixFactorization(
             n_factors=16, regularization=10, unobserved_weight=0.2, rng=seed
         )
-        ranks = exact_ranks(model.fit(split.train), split)
+        ranks = Ranks.from_model(model.fit(split.train), split)
         # Movies without training events tie, at the score 0, whatever the start.
         assert "tied" not in table or (table["tied"] == ranks.n_tied).all()
         table["tied"] = ranks.n_tied

@@ -8,14 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from sampled_metrics import (
-    Draw,
-    Recall,
-    TiedRanks,
-    Uncorrected,
-    exact_evaluation,
-    sampled_evaluation,
-)
+from sampled_metrics import Draw, Ranks, Recall, Uncorrected
 from sampled_metrics_book import slope_chart, use_style
 
 BOOK = Path(__file__).parents[1] / "book"
@@ -25,7 +18,7 @@ if __name__ == "__main__":
     plt.rcParams["svg.hashsalt"] = "order-flip"  # the same names, and bytes, each time
     table = pd.read_csv(BOOK / "data" / "movielens_ranks.csv")
     recommenders = {
-        name.upper(): TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
+        name.upper(): Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
         for name in "xyz"
     }
     exact = exact_evaluation(recommenders, [Recall(k=10)])

@@ -17,7 +17,7 @@ import pandas as pd
 from make_ranks import RECOMMENDERS
 from tqdm import tqdm
 
-from sampled_metrics import load_movielens_1m
+from sampled_metrics.experiments import load_movielens_1m
 from sampled_metrics_book.codes import popular_pmf
 
 PATH = Path(__file__).parents[1] / "book" / "data" / "movielens_popular_draws.csv"

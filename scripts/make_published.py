@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from make_ranks import PATH, RECOMMENDERS
 
-from sampled_metrics import load_movielens_1m
+from sampled_metrics import open_lines
+from sampled_metrics.experiments import load_movielens_1m
 from sampled_metrics.experiments._published import Published
 from sampled_metrics.experiments.movielens import SOURCES
-from sampled_metrics.io import open_lines
 
 NAME = "ml-1m.test.negative"
 CHECKSUM = "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4"

@@ -17,16 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sampled_metrics import (
-    AUC,
-    NDCG,
-    AveragePrecision,
-    ItemKNN,
-    MatrixFactorization,
-    Recall,
-    exact_ranks,
-    load_movielens_1m,
-)
+from sampled_metrics import AUC, NDCG, AveragePrecision, Ranks, Recall
+from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_movielens_1m
 
 PATH = Path(__file__).parents[1] / "book" / "data" / "movielens_ranks.csv"
 RECOMMENDERS = {
@@ -46,7 +38,7 @@ def main():
         start = time.perf_counter()
         model.fit(split.train)
         fitted = time.perf_counter()
-        ranks = exact_ranks(model, split)
+        ranks = Ranks.from_model(model, split)
         ranked = time.perf_counter()
         table[f"{name}_best"], table[f"{name}_tied"] = ranks.best, ranks.n_tied
         values = (f"{metric} {100 * metric.mean(ranks):.2f}" for metric in METRICS)

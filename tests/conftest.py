@@ -7,8 +7,8 @@ import pooch
 import pytest
 from hypothesis import settings
 
+from sampled_metrics import Split
 from sampled_metrics.experiments import load_movielens_1m
-from sampled_metrics.scoring import Split
 from shared import FOLDER_VARIABLE
 
 # The same examples in every run, and no time limit: a busy machine is no error.

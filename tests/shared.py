@@ -23,17 +23,19 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
-    Estimator,
-    LeastSquares,
     Metric,
-    Multinomial,
     Precision,
     RankEstimate,
     Ranks,
     Recall,
     ReciprocalRank,
     Uncorrected,
+)
+from sampled_metrics.corrections import (
+    ConstrainedLeastSquares,
+    Estimator,
+    LeastSquares,
+    Multinomial,
 )
 
 T = TypeVar("T")
@@ -282,7 +284,7 @@ def each_sample(ranks, n, m, replacement, gains=None):
 
 
 def tied_places(tied):
-    """The ranks that each entry of a TiedRanks may have."""
+    """The ranks that each entry of a Ranks may have."""
     return [range(b, b + t + 1) for b, t in zip(tied.best.tolist(), tied.n_tied, strict=True)]
 
 

@@ -15,21 +15,16 @@ from sampled_metrics import (
     Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
     evaluate,
     explain,
     metric_bounds,
-    rank_table,
-    read_ranks,
-    write_ranks,
 )
 from sampled_metrics.cli import main
+from sampled_metrics.io import rank_table, write_ranks
 
 USERS = [f"user {i}" for i in range(30)]
 RNG = np.random.default_rng(7)
-RANKS = {
-    name: TiedRanks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, USERS) for name in "AB"
-}
+RANKS = {name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, USERS) for name in "AB"}
 
 
 @pytest.fixture
@@ -117,7 +112,7 @@ def test_the_seed_is_0_and_names_are_escaped(folder, capsys):
 
 
 def test_bounds(folder, capsys):
-    sampled, draw = read_ranks("sampled.csv"), Draw(40, n_items=500)
+    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=500)
     found = table_of(
         capsys, "bounds", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
         "--items", "500",
@@ -161,8 +156,8 @@ def test_scores_become_ranks(folder):
         "--user", "who", "--item", "what", "--output", "ranks.csv",
     )  # fmt: skip
     assert (code, out, errors) == (0, "", "")
-    ranks = read_ranks("ranks.csv")["mine"]
-    assert isinstance(ranks, TiedRanks)
+    ranks = Ranks.read("ranks.csv")["mine"]
+    assert isinstance(ranks, Ranks)
     own = scores.pivot(index="who", columns="what", values="score").to_numpy(dtype=float, copy=True)
     own[[0, 1, 1], [5, 6, 7]] = -1
     target = own[np.arange(3), [1, 2, 3]]
@@ -190,7 +185,7 @@ def test_columns_of_other_names(folder, capsys):
 
 
 def test_a_group_is_read_as_what_it_is_too(folder, capsys):
-    tied = TiedRanks([1, 1, 2], [0, 1, 2], 9, ["u", "v", "w"])
+    tied = Ranks([1, 1, 2], [0, 1, 2], 9, ["u", "v", "w"])
     write_ranks({"A": tied}, "tied.csv")
     found = table_of(capsys, "evaluate", "tied.csv", "--metrics", "recall@2", "--group", "n_tied")
     np.testing.assert_allclose(found["value"], Recall(k=2)(tied))  # each is a group of its own
@@ -200,23 +195,23 @@ def test_a_group_is_read_as_what_it_is_too(folder, capsys):
 
 
 def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
-    tied = TiedRanks([4, 1, 1], [0, 1, 1], 9, ["u", "u", "v"])
+    tied = Ranks([4, 1, 1], [0, 1, 1], 9, ["u", "u", "v"])
     write_ranks({"A": tied}, "several.csv")
     arguments = ["evaluate", "several.csv", "--metrics", "ndcg@3"]
     assert main(arguments) == 1
     assert "several or graded relevant items; say how ties" in capsys.readouterr().err
     found = table_of(capsys, *arguments, "--ties", "pessimistic")
-    assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied.to_ranks("pessimistic")))
+    assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied.break_ties("pessimistic")))
 
 
 def test_random_ties_break_independently_for_each_recommender(folder, capsys):
     """A difference of two recommenders has the noise of two, not of ties that break alike."""
-    tied = TiedRanks(np.ones(500, dtype=int), 99, 100)
+    tied = Ranks(np.ones(500, dtype=int), 99, 100)
     write_ranks({"A": tied, "B": tied}, "ties.parquet")
     arguments = ["compare", "ties.parquet", "--metrics", "rr", "--ties", "random", "--seed", "3"]
     found = table_of(capsys, *arguments)
     rng = np.random.default_rng(3)
-    broken = {name: tied.to_ranks("random", rng=rng) for name in "AB"}
+    broken = {name: tied.break_ties("random", rng=rng) for name in "AB"}
     want = evaluate(broken, [ReciprocalRank()]).comparisons(rng=3)
     assert found["standard_error"][0] == pytest.approx(want["standard_error"][0])
     assert found["difference"][0] == pytest.approx(want["difference"][0]) != 0

@@ -19,9 +19,9 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
-    ranks_from_recommendations,
 )
 
 DATA = Path(__file__).parents[1] / "book" / "data"  # goes with the notebooks, without the others
@@ -60,7 +60,7 @@ PAPER = [
 @pytest.fixture
 def users():
     five = json.loads((DATA / "five_users.json").read_text())
-    return ranks_from_recommendations(five["predictions"], five["labels"])
+    return Ranks.from_recommendations(five["predictions"], five["labels"])
 
 
 @pytest.fixture(scope="module")

@@ -39,55 +39,46 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    Comparison,
-    ConstrainedLeastSquares,
-    CorrectedMetric,
     Draw,
-    Estimator,
-    ItemKNN,
-    LeastSquares,
-    MappedCutoff,
-    MatrixFactorization,
     Metric,
-    Multinomial,
     Precision,
-    Problem,
     RankEstimate,
     Ranks,
     Recall,
     ReciprocalRank,
     Split,
-    TiedRanks,
     Uncorrected,
     WeightedDraw,
     compare,
     dominates,
-    estimate_rank_distribution,
     evaluate,
-    exact_evaluation,
-    exact_ranks,
-    expected_evaluation,
     explain,
-    identified_set,
     leave_last_out,
+    metric_bounds,
+)
+from sampled_metrics.bounds import identified_set
+from sampled_metrics.corrections import (
+    ConstrainedLeastSquares,
+    CorrectedMetric,
+    Estimator,
+    LeastSquares,
+    MappedCutoff,
+    Multinomial,
+    Problem,
+    estimate_rank_distribution,
+    sample_adaptively,
+)
+from sampled_metrics.evaluation import Comparison
+from sampled_metrics.experiments import (
+    ItemKNN,
+    MatrixFactorization,
     load_amazon,
     load_movielens_1m,
-    metric_bounds,
-    power_analysis,
-    rank_table,
-    ranks_from_recommendations,
-    ranks_from_scores,
-    read_qrels,
-    read_ranks,
     read_ratings,
-    read_run,
     read_sequences,
-    read_split,
-    sample_adaptively,
-    sampled_evaluation,
-    write_ranks,
 )
-from sampled_metrics.io import engines
+from sampled_metrics.io import engines, rank_table, read_qrels, read_run, write_ranks
+from sampled_metrics.scoring import read_split
 
 LARGEST = 2**53
 
@@ -129,7 +120,7 @@ ODD_ENTRIES: dict[str, Callable[..., Any]] = {
         *(np.float16(3), np.float32(0.5), np.float64(nan), np.longdouble(3), np.complex128(3)),
         *(np.str_("cat"), np.bytes_(b"3"), np.datetime64("2026-01-01"), np.datetime64("NaT")),
         *(np.timedelta64(3, "D"), np.ma.masked, pd.NA, pd.NaT, pd.Timestamp(0), date(2026, 1, 1)),
-        *(object, int, Recall, Draw, Uncorrected, TiedRanks, len, np, Path("nowhere")),
+        *(object, int, Recall, Draw, Uncorrected, Ranks, len, np, Path("nowhere")),
         *(Recall(k=2), AUC(), Draw(3), Draw(3, n_items=10), Uncorrected(), slice(None)),
         *(ValueError("cat"), np.dtype(int)),
     ]
@@ -141,7 +132,7 @@ ODD_ENTRIES |= {
     "Generator": lambda: np.random.default_rng(0),
     "RandomState": lambda: np.random.RandomState(0),
     "SeedSequence": lambda: np.random.SeedSequence(0),
-    "TiedRanks": lambda: TiedRanks([1, 3], [0, 1], 10),
+    "TiedRanks": lambda: Ranks([1, 3], [0, 1], 10),
     "Ranks": lambda: Ranks.from_lists([[1, 3], [2]], n_items=10),
     "Split": lambda: Split.from_pairs([0], [0], [0], [1]),
     "WeightedDraw": lambda: WeightedDraw(1, [1, 2]),
@@ -436,7 +427,7 @@ def small(low):
 SKIP = "skip"
 
 
-OURS = (Ranks, TiedRanks)
+OURS = (Ranks, Ranks)
 
 
 def instance_of(kind):
@@ -479,7 +470,7 @@ def written(recommenders, path):
     """Write ranks, read them again, and leave no file."""
     try:
         write_ranks(recommenders, path)
-        return read_ranks(path)
+        return Ranks.read(path)
     finally:
         if isinstance(path, str | Path) and Path(path).name == "ranks.csv":
             Path(path).unlink(missing_ok=True)
@@ -499,7 +490,7 @@ TRAIN = sparse.csr_array(np.array([[1.0, 1, 0, 0], [1, 1, 1, 0], [0, 0, 1, 1]]))
 SPLIT = Split.from_pairs([0, 1], [0, 1], [0, 1], [2, 0], n_items=4)
 DRAW = Draw(3, n_items=10)
 LISTS = Ranks.from_lists([[1, 3], [2]], n_items=10)
-TIED = TiedRanks([1, 3, 3], [0, 1, 2], 10)
+TIED = Ranks([1, 3, 3], [0, 1, 2], 10)
 FITTED = BiasVariance(0.5).fit(Recall(k=3), DRAW)
 FOUND = compare([1, 2, 3], [3, 2, 2], NDCG(), DRAW)
 EVALUATED = evaluate({"A": [1, 2, 3], "B": [3, 2, 2]}, [NDCG()])
@@ -662,7 +653,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "TiedRanks": (
-        TiedRanks,
+        Ranks,
         {
             "best": ([1, 3, 3], maybe(array(whole(1, 10), (3,)))),
             "n_tied": ([0, 1, 2], maybe(number_of(3, 0, 9))),
@@ -670,7 +661,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "TiedRanks of users": (
-        TiedRanks,
+        Ranks,
         {
             "best": ([1, 3, 3], maybe(array(whole(1, 10), (3,)))),
             "n_tied": ([0, 1, 1], maybe(number_of(3, 0, 9))),
@@ -682,7 +673,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     "TiedRanks.break_ties": (TIED.break_ties, {"rule": RULE, "rng": SEED}),
     "TiedRanks.to_ranks": (TIED.to_ranks, {"rule": RULE, "rng": SEED}),
     "ranks_from_recommendations": (
-        ranks_from_recommendations,
+        Ranks.from_recommendations,
         {
             "predictions": ([[1, 6], [2]], anything),
             "labels": ([[1, 9], [2, 6]], anything),
@@ -690,11 +681,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "ranks_from_recommendations of dicts": (
-        ranks_from_recommendations,
+        Ranks.from_recommendations,
         {"predictions": ({3: [1, 6]}, anything), "labels": ({3: [6]}, anything)},
     ),
     "ranks_from_recommendations of tables": (
-        ranks_from_recommendations,
+        Ranks.from_recommendations,
         {
             "predictions": (TABLE, anything),
             "labels": (TABLE, anything),
@@ -703,7 +694,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "ranks_from_scores": (
-        ranks_from_scores,
+        Ranks.from_scores,
         {
             "scores": (TABLE, anything),
             "relevant": (None, anything),
@@ -715,7 +706,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "ranks_from_scores of dicts": (
-        ranks_from_scores,
+        Ranks.from_scores,
         {
             "scores": ({3: {1: 0.5, 6: 0.1}, 4: {2: 1.0}}, anything),
             "relevant": ({3: [6]}, anything),
@@ -725,7 +716,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     "rank_table": (rank_table, {"recommenders": NAMED}),
     "write_ranks": (written, {"recommenders": NAMED, "path": ("ranks.csv", path)}),
     "read_ranks": (
-        read_ranks,
+        Ranks.read,
         {
             "table": (TABLE.rename(columns={"score": "rank"}), anything),
             "recommender": ("recommender", optional(choice("recommender"))),
@@ -1065,7 +1056,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "exact_ranks": (
-        exact_ranks,
+        Ranks.from_model,
         {
             "model": (Popular(), has_scores),
             "split": (SPLIT, instance_of(Split)),
@@ -1076,7 +1067,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "model.scores": (
-        lambda **given: exact_ranks(Scores(given["model.scores"]), SPLIT),
+        lambda **given: Ranks.from_model(Scores(given["model.scores"]), SPLIT),
         {"model.scores": (np.ones((2, 4)), anything)},
     ),
     "ItemKNN": (

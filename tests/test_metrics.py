@@ -21,9 +21,6 @@ from sampled_metrics import (
     Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
-    exact_evaluation,
-    ranks_from_recommendations,
 )
 from shared import (
     DATA,
@@ -79,7 +76,7 @@ class TestEveryMetric:
         assert metric(5, n_items=N_ITEMS).shape == ()
         assert metric(np.empty((0, 4), dtype=int), n_items=N_ITEMS).shape == (0, 4)
         assert metric(Ranks.from_lists([]), n_items=N_ITEMS).shape == (0,)
-        assert metric(TiedRanks([], 0, N_ITEMS)).shape == (0,)
+        assert metric(Ranks([], 0, N_ITEMS)).shape == (0,)
 
     def test_no_relevant_item_is_nan(self, metric):
         values = metric(Ranks.from_lists([[1], [], [2], []]), n_items=N_ITEMS)
@@ -101,7 +98,7 @@ class TestEveryMetric:
         n = np.array(data.draw(st.lists(st.integers(2, 40), min_size=1, max_size=8)))
         best = np.array([data.draw(st.integers(1, int(size))) for size in n])
         tied = np.array([data.draw(st.integers(0, int(free))) for free in n - best])
-        ranks = TiedRanks(best, tied, n)
+        ranks = Ranks(best, tied, n)
         want = [
             np.mean([by_definition(metric, [rank], size) for rank in places])
             for places, size in zip(tied_places(ranks), n.tolist(), strict=True)
@@ -138,7 +135,7 @@ def test_is_the_sum_of_what_its_items_add(metric):
 def test_long_ties(metric):
     """A million ranks, whose sums need more than one piece."""
     n, best = 1_100_000, np.array([1, 2, 100_000, 1_050_000])
-    ranks = TiedRanks(best, n - best, n)
+    ranks = Ranks(best, n - best, n)
     every = metric(np.arange(1, n + 1), n)
     want = [every[b - 1 :].mean() for b in best]
     np.testing.assert_allclose(metric(ranks), want, rtol=1e-9, atol=1e-15)
@@ -229,7 +226,7 @@ def test_graded_ndcg_of_recommendations(rows, k):
     def dcg(gains):
         return sum(g / np.log2(r + 1) for r, g in enumerate(gains[:k], 1))
 
-    ranks = ranks_from_recommendations([p for p, _ in rows], [labels for _, labels in rows])
+    ranks = Ranks.from_recommendations([p for p, _ in rows], [labels for _, labels in rows])
     for ideal in ("relevant", "hits"):
         for value, (predicted, labels) in zip(NDCG(k=k, ideal=ideal)(ranks), rows, strict=True):
             seen = [labels.get(item, 0) for item in predicted]
@@ -266,7 +263,7 @@ def test_gain_too_large_to_raise_two_to():
 def test_auc_without_irrelevant_items_is_nan():
     assert np.isnan(AUC()(Ranks.from_lists([[1, 2, 3]]), n_items=3)).all()
     assert np.isnan(AUC()(1, n_items=1))
-    assert np.isnan(AUC()(TiedRanks([1], 0, 1))).all()
+    assert np.isnan(AUC()(Ranks([1], 0, 1))).all()
 
 
 def test_n_items_may_differ_by_instance():
@@ -284,7 +281,7 @@ def test_labelled_data_are_aligned_or_refused():
     with pytest.raises(ValueError, match="n_items is a Series with an index"):
         AUC()(Ranks.from_lists([[2], [2]]), sizes)
     with pytest.raises(ValueError, match="n_items is a Series with an index"):
-        AUC()(TiedRanks([2, 2], 0, [3, 11]), sizes)
+        AUC()(Ranks([2, 2], 0, [3, 11]), sizes)
 
 
 def test_mean_leaves_out_or_counts_instances_without_relevant_items():
@@ -304,7 +301,7 @@ def test_n_items_must_fit():
     with pytest.raises(ValueError, match="n_items is 0; n_items must be at least 1"):
         Recall(k=1)([], n_items=0)
     with pytest.raises(ValueError, match="n_items is 2 for instance 0, which has 4 relevant"):
-        Recall(k=2)(ranks_from_recommendations([[7]], [[1, 2, 3, 7]]), n_items=2)
+        Recall(k=2)(Ranks.from_recommendations([[7]], [[1, 2, 3, 7]]), n_items=2)
     with pytest.raises(ValueError, match=r"n_items has shape \(2,\), ranks has shape \(3,\)"):
         Recall(k=1)([1, 1, 1], n_items=[5, 3])
 
@@ -317,18 +314,18 @@ def test_a_metric_says_what_it_needs(metric):
 
 def test_auc_needs_every_rank():
     with pytest.raises(ValueError, match=r"ranks\[0\] has 2 relevant items but 1 ranks"):
-        AUC()(ranks_from_recommendations([[7]], [[7, 8]]), n_items=10)
+        AUC()(Ranks.from_recommendations([[7]], [[7, 8]]), n_items=10)
 
 
 def test_predicted_denominator():
-    users = ranks_from_recommendations([[1, 9], [9, 1, 8, 7]], [[1, 2, 3], [1]])
+    users = Ranks.from_recommendations([[1, 9], [9, 1, 8, 7]], [[1, 2, 3], [1]])
     ap = AveragePrecision(k=3, denominator="predicted")
     np.testing.assert_allclose(ap(users), [1 / 2, (1 / 2) / 3])
     precision = Precision(k=3, denominator="predicted")
     np.testing.assert_allclose(precision(users), [1 / 2, 1 / 3])
     for metric in (ap, precision):
-        assert metric(ranks_from_recommendations([[], [1]], [[1], [1]])).tolist() == [0, 1]
-        for ranks in ([1, 2], TiedRanks([1], 0, 3), Ranks.from_lists([[1]])):
+        assert metric(Ranks.from_recommendations([[], [1]], [[1], [1]])).tolist() == [0, 1]
+        for ranks in ([1, 2], Ranks([1], 0, 3), Ranks.from_lists([[1]])):
             with pytest.raises(ValueError, match='denominator is "predicted"; it needs the length'):
                 metric(ranks)
 

@@ -19,31 +19,28 @@ import sampled_metrics
 from sampled_metrics import (
     NDCG,
     BiasVariance,
-    Comparison,
-    ConstrainedLeastSquares,
     Draw,
-    LeastSquares,
-    MappedCutoff,
-    MatrixFactorization,
-    Multinomial,
     Precision,
     RankEstimate,
     Ranks,
     Recall,
     Split,
-    TiedRanks,
     Uncorrected,
     WeightedDraw,
     compare,
     dominates,
     evaluate,
-    exact_ranks,
-    expected_evaluation,
-    identified_set,
-    ranks_from_recommendations,
-    sample_adaptively,
-    sampled_evaluation,
 )
+from sampled_metrics.bounds import identified_set
+from sampled_metrics.corrections import (
+    ConstrainedLeastSquares,
+    LeastSquares,
+    MappedCutoff,
+    Multinomial,
+    sample_adaptively,
+)
+from sampled_metrics.evaluation import Comparison
+from sampled_metrics.experiments import MatrixFactorization
 from shared import known
 from typed_calls import RIGHT, WRONG
 
@@ -120,7 +117,7 @@ def test_the_first_page_of_the_package():
     ranks = np.array([212, 2, 743, 5342, 1548])
     assert Recall(k=10)(ranks, n_items=10_000).tolist() == [0, 1, 0, 0, 0]
     assert NDCG()(Ranks.from_lists([[3, 5], [1]]), n_items=100).shape == (2,)
-    users = ranks_from_recommendations(
+    users = Ranks.from_recommendations(
         predictions=[[1, 6, 8], [1, 2, 3, 4, 5], [], [1, 2, 3, 4], []],
         labels=[[1, 2, 3, 4, 5, 6], [2, 4, 6], [2, 4, 6], [], []],
     )
@@ -213,7 +210,7 @@ ONE = Split.from_pairs([0], [0], [0], [1], n_items=5)
 HITS = [Recall(k=1)]
 SMALL = Draw(3, n_items=9)
 WORK = {  # all of one step
-    "ranking": lambda **show: exact_ranks(np.zeros((1, 5)), ONE, **show),
+    "ranking": lambda **show: Ranks.from_model(np.zeros((1, 5)), ONE, **show),
     "iterations": lambda **show: MatrixFactorization(2, n_iterations=1, **show).fit(ONE.train),
     "fitting": lambda **show: expected_evaluation(
         {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, **show
@@ -292,7 +289,7 @@ def frozen_things():
         *((estimator, "prior") for estimator in estimators),
         (fitted.estimator, "gamma"),
         (Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5), "values"),
-        (TiedRanks([1, 3], [0, 1], 9), "best"),
+        (Ranks([1, 3], [0, 1], 9), "best"),
         (Split.from_pairs([0], [0], [0], [1]), "users"),
         (dominates([1, 2], [2, 1]), "crossings"),
         (compare([1, 2], [2, 2], NDCG()), "difference"),
@@ -317,7 +314,7 @@ def test_an_evaluation_is_itself_only():
 
 def test_arrays_of_arguments_and_results_cannot_be_changed():
     lists = Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5)
-    tied, split = TiedRanks([1], [0], 9, [4]), Split.from_pairs([0], [0], [0], [1])
+    tied, split = Ranks([1], [0], 9, [4]), Split.from_pairs([0], [0], [0], [1])
     fitted = Uncorrected().fit(Recall(k=1), Draw(3, n_items=9))
     arrays: list[Any] = [
         Draw(3, n_items=[4, 5]).n_items,
@@ -336,7 +333,7 @@ def test_arrays_of_arguments_and_results_cannot_be_changed():
 
 def test_what_was_given_can_be_changed_without_changing_what_was_made_of_it():
     ranks, items, weights, prior = (np.array(x) for x in ([2], [9], [1.0, 2.0], [0.5, 0.5]))
-    tied, lists = TiedRanks(ranks, [0], items), Ranks.from_lists([ranks], n_items=items)
+    tied, lists = Ranks(ranks, [0], items), Ranks.from_lists([ranks], n_items=items)
     draw, weighted, fit = Draw(3, n_items=items), WeightedDraw(1, weights), LeastSquares(prior)
     for array in (ranks, items, weights, prior):
         array[:] = 0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics import NDCG, Ranks, Recall, TiedRanks, ranks_from_recommendations
+from sampled_metrics import NDCG, Ranks, Recall
 from shared import METRICS, known
 
 rows_of_ranks = st.lists(st.sets(st.integers(1, 30), max_size=6), max_size=8)
@@ -261,7 +261,7 @@ def test_an_index_takes_instances(rows, data):
 
 
 def test_an_index_keeps_what_recommendations_know():
-    whole = ranks_from_recommendations([[1, 2], [5], [7, 1]], [[2, 9], [4], [7]])
+    whole = Ranks.from_recommendations([[1, 2], [5], [7, 1]], [[2, 9], [4], [7]])
     part = whole[[2, 0]]
     assert rows_of(part) == [[1], [2]]
     assert part.n_relevant.tolist() == [1, 2]
@@ -284,10 +284,10 @@ def some(gains=((1, 4), (2,), ())):
     [
         some,
         lambda: some()[[1, 0]],
-        lambda: TiedRanks([1, 3], [0, 2], 9).to_ranks("optimistic"),
-        lambda: TiedRanks([1, 3], [0, 2], 9, users=[1, 1]).to_ranks("random", rng=0),
-        lambda: ranks_from_recommendations([[1, 2], [5]], [[2], [4]]),
-        lambda: ranks_from_recommendations([[1, 2], [5]], [{2: 3.0}, {4: 1.0}]),
+        lambda: Ranks([1, 3], [0, 2], 9).break_ties("optimistic"),
+        lambda: Ranks([1, 3], [0, 2], 9, users=[1, 1]).break_ties("random", rng=0),
+        lambda: Ranks.from_recommendations([[1, 2], [5]], [[2], [4]]),
+        lambda: Ranks.from_recommendations([[1, 2], [5]], [{2: 3.0}, {4: 1.0}]),
     ],
 )
 def test_ranks_cannot_be_changed(make):
@@ -323,7 +323,7 @@ def test_ranks_keep_no_hold_of_what_they_are_made_from():
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 def test_a_metric_changes_nothing(metric):
     plain, ranks = np.array([3, 5, 1]), some(gains=((1, 1), (1,), ()))
-    metric(plain, 9), metric(ranks), metric(TiedRanks([1, 3], [0, 2], 9))
+    metric(plain, 9), metric(ranks), metric(Ranks([1, 3], [0, 2], 9))
     assert plain.tolist() == [3, 5, 1]
     assert_same(ranks, some(gains=((1, 1), (1,), ())))
 
@@ -378,7 +378,7 @@ LISTS = {"a": [2], "b": [2]}
 BY_POSITION = {
     "parts": lambda n, users: Ranks([2, 2], [0, 1, 2], [1, 1], n_items=n, users=users),
     "lists": lambda n, users: Ranks.from_lists([[2], [2]], n_items=n, users=users),
-    "ties": lambda n, users: TiedRanks([2, 2], 0, n, users=users),
+    "ties": lambda n, users: Ranks([2, 2], 0, n, users=users),
 }
 
 
@@ -411,9 +411,9 @@ def test_keys_of_a_dict_are_users_like_others():
 def test_ranks_and_ties_with_labels_agree_with_users():
     ranks = pd.Series([1, 2], index=["a", "b"])
     with pytest.raises(ValueError, match="best has other labels than users"):
-        TiedRanks(ranks, 0, 100, users=["b", "a"])
+        Ranks(ranks, 0, 100, users=["b", "a"])
     with pytest.raises(ValueError, match="n_tied has other labels than users"):
-        TiedRanks([1, 2], ranks, 100, users=["b", "a"])
+        Ranks([1, 2], ranks, 100, users=["b", "a"])
 
 
 def test_a_ranking_of_one_item():

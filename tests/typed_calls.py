@@ -24,50 +24,38 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
-    CorrectedMetric,
     Draw,
-    Estimator,
-    ItemKNN,
-    LeastSquares,
-    MappedCutoff,
-    MatrixFactorization,
     Metric,
-    Multinomial,
     Precision,
-    Problem,
     RankEstimate,
     Ranks,
     Recall,
     ReciprocalRank,
-    Recommender,
     Split,
-    TiedRanks,
     Uncorrected,
     WeightedDraw,
     compare,
     dominates,
-    estimate_rank_distribution,
     evaluate,
-    exact_evaluation,
-    exact_ranks,
-    expected_evaluation,
     explain,
-    identified_set,
     leave_last_out,
-    load_movielens_1m,
     metric_bounds,
-    power_analysis,
-    rank_table,
-    ranks_from_recommendations,
-    ranks_from_scores,
-    read_qrels,
-    read_ranks,
-    read_run,
-    sample_adaptively,
-    sampled_evaluation,
-    write_ranks,
 )
+from sampled_metrics.bounds import identified_set
+from sampled_metrics.corrections import (
+    ConstrainedLeastSquares,
+    CorrectedMetric,
+    Estimator,
+    LeastSquares,
+    MappedCutoff,
+    Multinomial,
+    Problem,
+    estimate_rank_distribution,
+    sample_adaptively,
+)
+from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_movielens_1m
+from sampled_metrics.io import rank_table, read_qrels, read_run, write_ranks
+from sampled_metrics.scoring import Recommender
 
 RANKS = [212, 2, 743, 534, 154]
 DRAW = Draw(n_samples=9, n_items=1000)
@@ -128,12 +116,12 @@ def ranks_and_metrics() -> None:
     lists = Ranks.from_lists([[5, 3], [1], []], gains=[[1, 2.5], [1], []], n_items=10)
     values: list[NDArray[np.float64]] = [NDCG(k=3)(lists), AUC()(RANKS, 1000), AUC()(2, n_items=5)]
     mean: float = Recall(k=10).mean(lists[:2], empty=0)
-    ranks_from_recommendations([["a", "b"]], labels=[{"b": 3, "c": 1}])
-    ranks_from_recommendations({"ann": [7, 5]}, {"ann": {5}})
-    ranks_from_recommendations(np.array([[3, 4]]), sparse.csr_array([[0, 0, 0, 1]]))
-    tied = TiedRanks([2, 2], n_tied=3, n_items=9, users=[7, 7])
-    broken: NDArray[np.int64] = tied.break_ties("random", rng=np.random.default_rng(0))
-    gathered: Ranks = tied.to_ranks("optimistic")
+    Ranks.from_recommendations([["a", "b"]], labels=[{"b": 3, "c": 1}])
+    Ranks.from_recommendations({"ann": [7, 5]}, {"ann": {5}})
+    Ranks.from_recommendations(np.array([[3, 4]]), sparse.csr_array([[0, 0, 0, 1]]))
+    tied = Ranks([2, 2], n_tied=3, n_items=9, users=[7, 7])
+    broken: NDArray[np.int64] = tied.break_ties("random", rng=np.random.default_rng(0)).best
+    gathered: Ranks = tied.break_ties("optimistic")
     assert len(values) == 3
     assert mean == 1
     assert len(broken) == 2
@@ -142,24 +130,24 @@ def ranks_and_metrics() -> None:
 
 def tables_and_files() -> None:
     table = pd.DataFrame({"user": [1], "item": [2], "score": [0.5], "relevance": [1]})
-    of_tables: Ranks = ranks_from_recommendations(table, pl.DataFrame(table), absent="missed")
-    counted: TiedRanks = ranks_from_scores(pl.LazyFrame(table), {1: [2]}, exclude=table[:0])
+    of_tables: Ranks = Ranks.from_recommendations(table, pl.DataFrame(table), absent="missed")
+    counted: Ranks = Ranks.from_scores(pl.LazyFrame(table), {1: [2]}, exclude=table[:0])
     renamed = table.rename(columns={"score": "prediction", "relevance": "rating"})
-    ranks_from_scores(renamed, score="prediction", relevance="rating")
-    ranks_from_scores({"ann": {3: 0.5, 4: 0.1}}, {"ann": {3: 2.5}}, exclude={"ann": {4, 5}})
-    named: dict[str, Ranks | TiedRanks] = {"A": of_tables, "B": counted}
+    Ranks.from_scores(renamed, score="prediction", relevance="rating")
+    Ranks.from_scores({"ann": {3: 0.5, 4: 0.1}}, {"ann": {3: 2.5}}, exclude={"ann": {4, 5}})
+    named: dict[str, Ranks | Ranks] = {"A": of_tables, "B": counted}
     long: pd.DataFrame = rank_table(named)
     rank_table({"C": [3, 1]})
-    read: dict[str, Ranks | TiedRanks] = read_ranks(long, recommender="recommender", user="user")
+    read: dict[str, Ranks | Ranks] = Ranks.read(long, recommender="recommender", user="user")
     with TemporaryDirectory() as folder:
         run, qrels, path = (f"{folder}/{name}" for name in ("run", "qrels", "ranks.csv"))
         Path(run).write_text("t1 Q0 d1 1 0.5 mine\n")
         Path(qrels).write_text("t1 0 d1 1\n")
-        ranks_from_recommendations(read_run(run), read_qrels(Path(qrels)))
+        Ranks.from_recommendations(read_run(run), read_qrels(Path(qrels)))
         write_ranks(named, path)
-        assert read.keys() == read_ranks(path).keys()
+        assert read.keys() == Ranks.read(path).keys()
         table.to_csv(path)
-        ranks_from_recommendations(path, Path(path), user="user")
+        Ranks.from_recommendations(path, Path(path), user="user")
 
 
 def data_and_models() -> None:
@@ -168,22 +156,22 @@ def data_and_models() -> None:
     leave_last_out({"user": [1, 1], "item": [3, 3], "timestamp": [2, 1]}, repeated="last")
     Split.from_pairs([0, 0], [0, 0], [0], [1], repeated="first")
     model: Recommender = Popular()
-    ranks: TiedRanks = exact_ranks(model, split, block_size=1, progress=False)
+    ranks: Ranks = Ranks.from_model(model, split, block_size=1, progress=False)
     table = np.ones((2, 4))
-    exact_ranks(
+    Ranks.from_model(
         table, split, exclude=pd.DataFrame({"user": [0], "item": 3}), candidates={0: [2, 3], 1: {0}}
     )
-    exact_ranks(sparse.csr_array(table), split, exclude=sparse.csr_array((2, 4)))
-    exact_ranks(lambda users: table[users], split, candidates=sparse.coo_matrix(table))
-    exact_ranks(pd.DataFrame(table), split)
+    Ranks.from_model(sparse.csr_array(table), split, exclude=sparse.csr_array((2, 4)))
+    Ranks.from_model(lambda users: table[users], split, candidates=sparse.coo_matrix(table))
+    Ranks.from_model(pd.DataFrame(table), split)
     knn = ItemKNN(exponent=3, column_neighbors=10, row_norm=None).fit(split.train)
     als = MatrixFactorization(2, regularization=0.1, rng=np.random.SeedSequence(1)).fit(split.train)
-    assert len(ranks) == len(exact_ranks(knn, split)) == len(exact_ranks(als, split))
+    assert len(ranks) == len(Ranks.from_model(knn, split)) == len(Ranks.from_model(als, split))
 
 
 def draws_and_corrections() -> None:
     lists = Ranks.from_lists([[5, 3], [1]], n_items=1000)
-    tied = TiedRanks([3, 4], n_tied=[1, 0], n_items=1000)
+    tied = Ranks([3, 4], n_tied=[1, 0], n_items=1000)
     some: NDArray[np.int64] = DRAW.rvs(RANKS, repeats=5, rng=0)
     of_lists: Ranks = Draw(9).rvs(lists, rng=0)
     several: list[Ranks] = Draw(9, replacement=False).rvs(lists, repeats=2)
@@ -250,20 +238,20 @@ WRONG: list[Callable[[], object]] = [
     lambda: RankEstimate(interpolation="cubic"),  # type: ignore[arg-type]
     lambda: MappedCutoff("gamma"),  # type: ignore[arg-type]
     lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
-    lambda: ranks_from_recommendations([[1]], [[1]], absent="drop"),  # type: ignore[arg-type]
-    lambda: ranks_from_scores({"ann": [3]}, {"ann": [3]}),  # type: ignore[dict-item]
-    lambda: read_ranks([1, 2]),  # type: ignore[arg-type]
+    lambda: Ranks.from_recommendations([[1]], [[1]], absent="drop"),  # type: ignore[arg-type]
+    lambda: Ranks.from_scores({"ann": [3]}, {"ann": [3]}),  # type: ignore[dict-item]
+    lambda: Ranks.read([1, 2]),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall(k=10), 100),  # type: ignore[arg-type]
     lambda: Draw(99, n_items=10_000, replacement="no"),  # type: ignore[arg-type]
     lambda: DRAW.expect(RANKS, "Recall@10"),  # type: ignore[arg-type]
     lambda: DRAW.rvs(RANKS, rng="seed"),  # type: ignore[call-overload]
     lambda: WeightedDraw(2, [5, 2]).pmf([True, False], method="fast"),  # type: ignore[arg-type]
-    lambda: TiedRanks([1], 0, 5).break_ties("first"),  # type: ignore[arg-type]
-    lambda: TiedRanks([1], 0, 5).to_ranks("average"),  # type: ignore[arg-type]
+    lambda: Ranks([1], 0, 5).break_ties("first").best,  # type: ignore[arg-type]
+    lambda: Ranks([1], 0, 5).break_ties("average"),  # type: ignore[arg-type]
     lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
-    lambda: exact_ranks(np.ones((2, 4)), None),  # type: ignore[arg-type]
-    lambda: exact_ranks(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),  # type: ignore[arg-type]
+    lambda: Ranks.from_model(np.ones((2, 4)), None),  # type: ignore[arg-type]
+    lambda: Ranks.from_model(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),  # type: ignore[arg-type]
     lambda: Split.from_pairs([0], [0], [0], [1], repeated="last"),  # type: ignore[arg-type]
     lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
     lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]

@@ -533,7 +533,7 @@ def test_of_long_arguments_the_ends_are_shown_and_what_is_wrong(tmp_path):
     few = r"entry 4 of ndcg\(\[(\d+, ){3}\.\.\., \d+, \.\.\.(, \d+){3}\], 20\) is 7"
     assert re.search(few, problems(score))
     assert "entry 4 of ndcg([7, 8, 6, 500, 1], 7) is 7" in problems(score)
-    broken = graded(tmp_path, "def ranks_from_scores(*arguments): raise KeyError", tasks=[1])
+    broken = graded(tmp_path, "def Ranks.from_scores(*arguments): raise KeyError", tasks=[1])
     assert max(map(len, problems(broken).splitlines())) < 300  # of seven users with twelve scores
 
 
@@ -545,7 +545,7 @@ def test_one_submission_from_the_command_line(tmp_path):
     assert re.search(r"automatic points +15 of  15", right.stdout)
     wrong = command(path, "--task", "1")
     assert wrong.returncode == 1
-    assert "there is no function ranks_from_scores" in wrong.stdout
+    assert "there is no function Ranks.from_scores" in wrong.stdout
     assert command(tmp_path / "nobody.py").returncode == 2
     assert command(tmp_path, "--out", tmp_path / ".").returncode == 2
 

@@ -14,9 +14,9 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
-    ranks_from_recommendations,
 )
 
 DATA = Path(__file__).parents[2] / "book" / "data"
@@ -70,7 +70,7 @@ UNLIKE_US_FOR_EMPTY_LISTS = DIALECTS[-4:]
 def test_parameters_reproduce_the_library(dialect):
     library, metric, ours, empty = dialect
     five = json.loads((DATA / "five_users.json").read_text())
-    users = ranks_from_recommendations(five["predictions"], five["labels"])
+    users = Ranks.from_recommendations(five["predictions"], five["labels"])
     cells = RECORDED[(RECORDED.library == library) & (RECORDED.metric == metric)]
     cells = cells[cells.user.str.isdigit() & (cells.k != "")]
     assert len(cells) == 15
@@ -103,7 +103,7 @@ TIES = [
 )
 def test_an_order_of_tied_items_reproduces_the_library(library, metric, ours, orders, probe):
     lists = orders(PROBES[probe]["predictions"])
-    ranks = ranks_from_recommendations(lists, [PROBES[probe]["labels"]] * len(lists))
+    ranks = Ranks.from_recommendations(lists, [PROBES[probe]["labels"]] * len(lists))
     assert ours(3).mean(ranks) == pytest.approx(recorded(library, metric, probe), abs=1e-6)
 
 
@@ -111,4 +111,4 @@ def test_an_item_twice_is_refused_where_libraries_count_it_twice():
     assert recorded("Spark RankingMetrics", "Recall", "duplicates") == 1.5
     user = PROBES["duplicates"]
     with pytest.raises(ValueError, match="holds item 1 twice"):
-        ranks_from_recommendations([user["predictions"]], [user["labels"]])
+        Ranks.from_recommendations([user["predictions"]], [user["labels"]])

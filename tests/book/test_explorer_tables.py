@@ -14,8 +14,8 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
+    Ranks,
     Recall,
-    TiedRanks,
     Uncorrected,
     compare,
 )
@@ -66,7 +66,7 @@ def test_the_formulas_for_large_samples_are_the_packages():
     n = rng.integers(20_000, 20_003, 12)
     best = np.minimum(np.array([1, 2, 3, 9, 50, 300, 2000, 9999, 19_000, 1, 40, 20_000]), n)
     tied = np.where(np.arange(12) < 6, 0, rng.integers(0, 500, 12)).clip(max=n - best)
-    ranks = {"random": TiedRanks(np.ones_like(n), n - 1, n), "some": TiedRanks(best, tied, n)}
+    ranks = {"random": Ranks(np.ones_like(n), n - 1, n), "some": Ranks(best, tied, n)}
     for m in (10, 30, 2000):
         ours = module.means(ranks, m)
         for row, given in zip(ours, ranks.values(), strict=True):
@@ -111,7 +111,7 @@ def plan():
 def recommenders():
     data = pd.read_csv(DATA / "movielens_ranks.csv")
     return {
-        name.upper(): TiedRanks(data[f"{name}_best"], data[f"{name}_tied"], data["n_items"])
+        name.upper(): Ranks(data[f"{name}_best"], data[f"{name}_tied"], data["n_items"])
         for name in "xyz"
     }
 

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sampled_metrics import TiedRanks, WeightedDraw
+from sampled_metrics import Ranks, WeightedDraw
 from sampled_metrics_book.codes import (
     capped_error,
     distinct_pmf,
@@ -37,7 +37,7 @@ every_item = pytest.mark.parametrize("item", HELD_OUT)
 
 def exact_rank(item, scores=SCORES):
     better, level = (scores > scores[item]).sum(), (scores == scores[item]).sum() - 1
-    return TiedRanks([1 + better], [level], [len(scores)])
+    return Ranks([1 + better], [level], [len(scores)])
 
 
 def agree(ranks, p, last=None):
@@ -211,7 +211,7 @@ def test_counting_equal_weights_is_drawing_one_by_one():
 
 
 def test_equal_weights_are_uniform_draws():
-    ranks = TiedRanks([1, 2, 9, 40, 300], 0, n_items=[300, 200, 300, 250, 300])
+    ranks = Ranks([1, 2, 9, 40, 300], 0, n_items=[300, 200, 300, 250, 300])
     above, total = ranks.best[:, None] - 1, ranks.n_items[:, None] - 1
     found = popular_pmf(above, total, np.array([7.0]), 100, 10, merged=True)
     np.testing.assert_allclose(found, distinct_pmf(ranks, 100, 10, ties="won"), atol=1e-9)
@@ -248,8 +248,8 @@ def test_ties_won_are_best_and_lost_are_worst():
 
 
 def test_long_ties_are_averages_over_all_their_places():
-    tied = TiedRanks([5], [400], [900])
-    places = TiedRanks(np.arange(5, 406), 0, 900)
+    tied = Ranks([5], [400], [900])
+    places = Ranks(np.arange(5, 406), 0, 900)
     np.testing.assert_allclose(
         distinct_pmf(tied, 100, 10, ties="random")[0],
         distinct_pmf(places, 100, 10, ties="won").mean(axis=0),

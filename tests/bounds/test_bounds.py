@@ -14,17 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.stats import binom
 
-from sampled_metrics import (
-    AUC,
-    NDCG,
-    AveragePrecision,
-    Draw,
-    Metric,
-    Ranks,
-    Recall,
-    TiedRanks,
-)
-from sampled_metrics.bounds import Bounds, identified_set, metric_bounds
+from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Metric, Ranks, Recall, metric_bounds
+from sampled_metrics.bounds import Bounds, identified_set
 from shared import known
 
 METRICS = [AUC(), Recall(k=1), Recall(k=3), AveragePrecision(), NDCG(k=2), NDCG()]
@@ -348,7 +339,7 @@ def test_another_method_finds_the_same(monkeypatch):
 def test_movielens(name, high):
     """As found before by another program, for another draw (so two standard deviations off)."""
     table = pd.read_csv(Path(__file__).parents[2] / "book/data/movielens_ranks.csv")
-    tied = TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
+    tied = Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
     sampled = Draw(100, replacement=False).rvs(tied, rng=2020)
     found = metric_bounds(sampled, Recall(k=10), Draw(100, n_items=3541))
     assert found.low == pytest.approx(0, abs=1e-6)
@@ -573,7 +564,7 @@ def test_a_metric_of_ones_own_that_needs_the_number_of_items():
         ({"sampled_ranks": [0]}, r"sampled_ranks\[0\] is 0"),
         ({"sampled_ranks": []}, "sampled_ranks is empty; sampled_ranks must hold a rank"),
         ({"sampled_ranks": [[1, 2], [3, 3]]}, r"sampled_ranks has shape \(2, 2\); .* must be flat"),
-        ({"sampled_ranks": TiedRanks([1], 0, 6)}, "sampled_ranks is a TiedRanks; break its ties"),
+        ({"sampled_ranks": Ranks([1], 0, 6)}, "sampled_ranks is a Ranks; break its ties"),
         (
             {"sampled_ranks": Ranks.from_lists([[1, 3]])},
             "sampled_ranks has instances with several relevant items",

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics import AUC, Draw, Ranks, Recall, TiedRanks
-from sampled_metrics.bounds import Dominance, dominates
+from sampled_metrics import AUC, Draw, Ranks, Recall, dominates
+from sampled_metrics.bounds import Dominance
 from shared import known
 
 TOY = {
@@ -96,7 +96,7 @@ def test_the_toy_example_crosses_everywhere():
 
 def test_ties_count_as_all_the_ranks_they_allow():
     """A tie of three is one of three instances, each once, if all others come three times."""
-    tied = TiedRanks(best=[2, 5], n_tied=[2, 0], n_items=[9, 9])
+    tied = Ranks(best=[2, 5], n_tied=[2, 0], n_items=[9, 9])
     spread_out = [2, 3, 4, 5, 5, 5]
     others = [[3, 3, 4, 4, 5, 5], [1, 9], [2, 3, 4, 5, 5, 5], [4, 4]]
     for other in others:
@@ -114,8 +114,8 @@ def test_rounding_makes_no_crossing():
     rng = np.random.default_rng(0)
     best, n_tied = rng.integers(1, 500, 2000), rng.integers(0, 500, 2000)
     order = rng.permutation(2000)
-    here = TiedRanks(best, n_tied, 1000)
-    there = TiedRanks(best[order], n_tied[order], 1000)
+    here = Ranks(best, n_tied, 1000)
+    there = Ranks(best[order], n_tied[order], 1000)
     for scale in ("rank", "share"):
         assert dominates(here, there, scale=scale) == Dominance((), 0.0, None, 0.0, None)
 
@@ -140,8 +140,8 @@ def test_on_the_scale_of_shares_it_holds_for_sampling_with_replacement(data):
 def test_neither_scale_suffices_without_replacement():
     """The middle of three and the middle of five: equal on one scale, ahead on the other."""
     a, b, n_a, n_b = 2, 3, 3, 5
-    middle_of_three = TiedRanks([a], [0], [n_a])
-    middle_of_five = TiedRanks([b], [0], [n_b])
+    middle_of_three = Ranks([a], [0], [n_a])
+    middle_of_five = Ranks([b], [0], [n_b])
     assert dominates(middle_of_three, middle_of_five)
     assert dominates(middle_of_three, middle_of_five, scale="share")
     first = [Draw(2, n_items=n, replacement=False).pmf(r)[0] for r, n in ((a, n_a), (b, n_b))]
@@ -184,11 +184,11 @@ def test_sizes_may_differ():
         ({"a": []}, "a is empty; a must hold a rank"),
         ({"b": [4, 9], "n_items": 8}, r"b\[1\] is 9; b must be at most n_items"),
         ({"n_items": [8, 8, 8]}, r"n_items has shape \(3,\)"),
-        ({"a": TiedRanks([1], 0, 9), "n_items": 8}, "n_items is 8 .* a knows that it is 9"),
+        ({"a": Ranks([1], 0, 9), "n_items": 8}, "n_items is 8 .* a knows that it is 9"),
         ({"a": Ranks.from_lists([[1], [2, 3]])}, r"a\[1\] has 2 relevant items; .* pass a\.values"),
         ({"b": Ranks.from_lists([[1], []])}, r"b\[1\] has 0 relevant items"),
         (
-            {"b": TiedRanks([1, 3], 0, 9, users=[4, 4])},
+            {"b": Ranks([1, 3], 0, 9, users=[4, 4])},
             "b holds 2 items of user 4; break ties first",
         ),
         (
@@ -209,7 +209,7 @@ def test_dominance_of_bad_input(arguments, message):
 
 
 def test_place_of_the_largest_lead_is_the_first():
-    found = dominates(TiedRanks([2, 3], [2, 0], 4), TiedRanks([3, 1], [0, 2], 4))
+    found = dominates(Ranks([2, 3], [2, 0], 4), Ranks([3, 1], [0, 2], 4))
     assert found.behind == pytest.approx(1 / 6)
     assert found.behind_at == 1
 
@@ -220,7 +220,7 @@ def tied_instances(draw, n_items):
     n = draw(st.lists(st.sampled_from(n_items), min_size=1, max_size=5))
     best = [draw(st.integers(1, size)) for size in n]
     ties = [draw(st.integers(0, size - r)) for r, size in zip(best, n, strict=True)]
-    return TiedRanks(best, ties, n)
+    return Ranks(best, ties, n)
 
 
 @pytest.mark.parametrize("n_items", [[7], [2, 3, 5, 7]])
@@ -257,9 +257,9 @@ def test_millions_of_steps_are_compared_in_parts():
     n, length = rng.integers(9000, 10_000, 250), 5000
     best = rng.integers(1, 4000, 250)
     every = (best[:, None] + np.arange(length)).ravel()
-    others = TiedRanks(rng.integers(1, 9000, 400), 0, 9999)
-    tied = dominates(TiedRanks(best, length - 1, n), others, scale="share")
-    spread = dominates(TiedRanks(every, 0, np.repeat(n, length)), others, scale="share")
+    others = Ranks(rng.integers(1, 9000, 400), 0, 9999)
+    tied = dominates(Ranks(best, length - 1, n), others, scale="share")
+    spread = dominates(Ranks(every, 0, np.repeat(n, length)), others, scale="share")
     assert len(tied.crossings) > 1
     assert tied.crossings == spread.crossings
     assert (tied.ahead_at, tied.behind_at) == (spread.ahead_at, spread.behind_at)
@@ -268,10 +268,10 @@ def test_millions_of_steps_are_compared_in_parts():
 
 def test_a_tie_of_any_length():
     n = 10**12
-    found = dominates(TiedRanks([1], n - 1, n), [n // 2])
+    found = dominates(Ranks([1], n - 1, n), [n // 2])
     assert found.crossings == (n // 2,)
     assert (found.ahead, found.behind) == pytest.approx((0.5, 0.5))
-    share = dominates(TiedRanks([1], n - 1, n), [n // 2], n_items=n, scale="share")
+    share = dominates(Ranks([1], n - 1, n), [n // 2], n_items=n, scale="share")
     assert share.crossings == ((n // 2 - 1) / (n - 1),)
 
 
@@ -282,13 +282,13 @@ def test_only_the_pool_of_instances_counts():
     assert dominates(Ranks.from_lists([[1], [2], [3]]), b) == dominates(a, b)
     known = Ranks.from_lists([[1], [2]], n_items=[4, 5])
     assert dominates(known, [3, 3], n_items=[4, 5], scale="share") == dominates(
-        TiedRanks([1, 2], 0, [4, 5]), TiedRanks([3, 3], 0, [4, 5]), scale="share"
+        Ranks([1, 2], 0, [4, 5]), Ranks([3, 3], 0, [4, 5]), scale="share"
     )
 
 
 def test_the_first_of_several_equal_distances():
     """The share where B leads most is 3/8; later the same lead comes out larger by rounding."""
-    a, b = TiedRanks([4, 6], 0, 7), TiedRanks([3, 3, 4], [0, 5, 0], [7, 9, 6])
+    a, b = Ranks([4, 6], 0, 7), Ranks([3, 3, 4], [0, 5, 0], [7, 9, 6])
     found = dominates(a, b, scale="share")
     assert found.behind == pytest.approx(4 / 9)
     assert found.behind_at == 0.375

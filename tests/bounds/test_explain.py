@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom, binomtest
 
-from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Precision, Recall, ReciprocalRank
-from sampled_metrics.bounds import Bounds, explain
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    Draw,
+    Precision,
+    Recall,
+    ReciprocalRank,
+    explain,
+)
+from sampled_metrics.bounds import Bounds
 from shared import DATA, METRICS, TOY, RankBiasedPrecision, known
 
 EXACTLY = 15  # decimals: hardly rounded at all

@@ -11,16 +11,13 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
     Draw,
-    Estimator,
-    LeastSquares,
     RankEstimate,
     Ranks,
     Recall,
-    TiedRanks,
     Uncorrected,
 )
+from sampled_metrics.corrections import ConstrainedLeastSquares, Estimator, LeastSquares
 from shared import ESTIMATORS, METRICS, Clipped, enumerated_pmf, known, tied_places
 
 N, M = 500, 30
@@ -51,7 +48,7 @@ def test_a_table_is_looked_up(estimator):
 @every_estimator
 def test_tied_sampled_ranks_are_averaged(estimator):
     fitted = estimator.fit(NDCG(k=3), Draw(3, n_items=20))
-    tied = TiedRanks([1, 2, 4, 1], [0, 1, 0, 3], 4)
+    tied = Ranks([1, 2, 4, 1], [0, 1, 0, 3], 4)
     want = [fitted(np.array(places)).mean() for places in tied_places(tied)]
     size = np.abs(fitted.values).max()
     np.testing.assert_allclose(fitted(tied), want, atol=1e-14 * size)
@@ -81,7 +78,7 @@ def test_expectation_bias_and_variance(estimator, replacement):
 def test_moments_over_every_sample_and_every_way_to_break_ties(estimator, replacement):
     n, m = 6, 3
     draw = Draw(m, n_items=n, replacement=replacement)
-    tied = TiedRanks([1, 2, 3, 6, 1], [0, 3, 1, 0, 5], n)
+    tied = Ranks([1, 2, 3, 6, 1], [0, 3, 1, 0, 5], n)
     each = [[enumerated_pmf(r, n, m, replacement) for r in row] for row in tied_places(tied)]
     p = np.array([np.mean(rows, axis=0) for rows in each])
     for metric in METRICS:
@@ -99,7 +96,7 @@ def test_moments_over_every_sample_and_every_way_to_break_ties(estimator, replac
 )
 def test_long_ties_against_all_their_ranks(estimator, n, m, replacement):
     draw, metric = Draw(m, n_items=n, replacement=replacement), NDCG(k=10)
-    tied = TiedRanks([1, 5, n // 2, n - 9], [n - 1, n // 2, n // 2, 9], n)
+    tied = Ranks([1, 5, n // 2, n - 9], [n - 1, n // 2, n // 2, 9], n)
     fitted, every = estimator.fit(metric, draw), draw.pmf(np.arange(1, n + 1))
     p = np.array([every[np.array(places) - 1].mean(axis=0) for places in tied_places(tied)])
     size = np.abs(fitted.values).max()
@@ -118,7 +115,7 @@ def test_expectation_follows_how_the_ranks_were_really_sampled():
     np.testing.assert_allclose(
         fitted.variance(ranks, real), variances(real.pmf(ranks), fitted.values)
     )
-    tied = TiedRanks(ranks, 0, [3000, 3600])
+    tied = Ranks(ranks, 0, [3000, 3600])
     free = Draw(M, replacement=False)
     np.testing.assert_allclose(fitted.expectation(tied, free), want)
     with pytest.raises(ValueError, match=r"draw.n_samples is 29; it was fitted for 30"):
@@ -154,12 +151,12 @@ def test_each_instance_has_the_table_of_its_number_of_items(estimator, replaceme
         sampled = draw.rvs(ranks, rng=0)
         want = np.stack([one(sampled[..., x]) for x, one in enumerate(alone)], -1)
         np.testing.assert_array_equal(fitted(sampled), want)
-    tied = TiedRanks(flat, rng.integers(0, SIZES - flat + 1), SIZES)
+    tied = Ranks(flat, rng.integers(0, SIZES - flat + 1), SIZES)
     for name in ("expectation", "bias", "variance"):
         want = np.array([getattr(one, name)(tied[[x]])[0] for x, one in enumerate(alone)])
         got = getattr(fitted, name)(tied)
         np.testing.assert_allclose(got, want, atol=1e-12 * np.abs(fitted.values).max() ** 2)
-    few = TiedRanks([1, 3, 5, 1, 9], [9, 2, 0, 4, 1], 10)
+    few = Ranks([1, 3, 5, 1, 9], [9, 2, 0, 4, 1], 10)
     want = np.array([one(few[[x]])[0] for x, one in enumerate(alone)])
     np.testing.assert_allclose(fitted(few), want, atol=1e-13 * np.abs(fitted.values).max())
 
@@ -170,7 +167,7 @@ def test_instances_that_are_not_those_of_the_draw():
         for call in (fitted, fitted.expectation, fitted.bias, fitted.variance):
             with pytest.raises(ValueError, match=r"ranks has shape|n_items has shape"):
                 call(given_ranks)
-    for several in (Ranks.from_lists([[1], [2, 3]]), TiedRanks([1], 0, 10)):
+    for several in (Ranks.from_lists([[1], [2, 3]]), Ranks([1], 0, 10)):
         with pytest.raises(
             ValueError, match=r"sampled_ranks has shape .*; its last axis must have"
         ):
@@ -269,14 +266,14 @@ def test_bad_sampled_and_exact_ranks(estimator):
     with pytest.raises(
         ValueError, match=r"sampled_ranks.n_items\[0\] is 30; .* n_samples \+ 1, 31"
     ):
-        fitted(TiedRanks([1], 0, 30))
+        fitted(Ranks([1], 0, 30))
     with pytest.raises(ValueError, match="sampled_ranks holds 2 items of user 0; break ties first"):
-        fitted(TiedRanks([1, 2], 0, 31, users=[0, 0]))
+        fitted(Ranks([1, 2], 0, 31, users=[0, 0]))
     for call in (fitted.expectation, fitted.bias, fitted.variance):
         with pytest.raises(ValueError, match=r"ranks\[1\] is 501; ranks must be at most n_items"):
             call([1, 501])
         with pytest.raises(ValueError, match="n_items is 500 for instance 0, but ranks knows"):
-            call(TiedRanks([1], 0, 400))
+            call(Ranks([1], 0, 400))
         with pytest.raises(ValueError, match="draw is 30; draw must be a Draw"):
             call([1], 30)
 

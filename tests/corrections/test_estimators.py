@@ -15,14 +15,16 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
-    Estimator,
-    MappedCutoff,
-    Multinomial,
     Precision,
     RankEstimate,
     Recall,
 )
-from sampled_metrics.corrections import estimate_rank_distribution
+from sampled_metrics.corrections import (
+    Estimator,
+    MappedCutoff,
+    Multinomial,
+    estimate_rank_distribution,
+)
 from shared import MORE_CUTOFFS
 
 N, M = 3706, 100

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import chisquare
 
-from sampled_metrics import AUC, Draw, Ranks, TiedRanks
+from sampled_metrics import AUC, Draw, Ranks
 from sampled_metrics.corrections import estimate_rank_distribution, sample_adaptively
 from shared import MORE_CUTOFFS
 
@@ -344,8 +344,8 @@ def test_adaptive_samples_keep_the_shape_and_their_own_number_of_items():
 def test_ranks_that_know_their_number_of_items():
     ranks, n = np.array([1, 40, 7, 900]), np.array([50, 40, 5000, 3000])
     want = sample_adaptively(ranks, n, (10, 30), rng=0)
-    known = TiedRanks(ranks, 0, n)
-    for given_ in (Ranks.from_lists(ranks[:, None], n_items=n), known.to_ranks("random")):
+    known = Ranks(ranks, 0, n)
+    for given_ in (Ranks.from_lists(ranks[:, None], n_items=n), known.break_ties("random")):
         np.testing.assert_array_equal(sample_adaptively(given_, sizes=(10, 30), rng=0), want)
     tied = sample_adaptively(known, sizes=(10, 30), rng=0)
     assert tied.sampled_ranks[[0, 1]].tolist() == [1, 11]
@@ -353,7 +353,7 @@ def test_ranks_that_know_their_number_of_items():
 
 def test_ties_are_broken_at_random():
     """First or last of two: half of the users never have an item above."""
-    tied = TiedRanks(np.ones(4000, dtype=int), n_tied=1, n_items=2)
+    tied = Ranks(np.ones(4000, dtype=int), n_tied=1, n_items=2)
     sampled, samples = sample_adaptively(tied, sizes=(2, 4), rng=0)
     assert set(zip(sampled.tolist(), samples.tolist(), strict=True)) == {(1, 4), (3, 2)}
     assert (sampled == 1).mean() == pytest.approx(0.5, abs=0.04)
@@ -397,8 +397,8 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
         ({"sampled_ranks": [5, 5], "n_samples": [4, 3]}, r"sampled_ranks\[1\] is 5; .* at most"),
         ({"sampled_ranks": [1.5]}, r"sampled_ranks\[0\] is 1.5; sampled_ranks must be whole"),
         (
-            {"sampled_ranks": TiedRanks([1], 0, 11)},
-            "sampled_ranks is a TiedRanks; sampled_ranks must be a plain array",
+            {"sampled_ranks": Ranks([1], 0, 11)},
+            "sampled_ranks is a Ranks; sampled_ranks must be a plain array",
         ),
         ({"sampled_ranks": Ranks.from_lists([[1]])}, "sampled_ranks is a Ranks; sampled_ranks"),
         (
@@ -468,10 +468,10 @@ def test_a_gamma_that_is_never_reached(gamma):
             r"ranks\[1\] has 2 relevant items and 2 ranks; each instance must have one",
         ),
         (
-            {"ranks": TiedRanks([1, 2], 0, 20, users=[3, 3])},
+            {"ranks": Ranks([1, 2], 0, 20, users=[3, 3])},
             "ranks holds 2 items of user 3; break ties first",
         ),
-        ({"ranks": TiedRanks([1, 2], 0, 30)}, "n_items is 20 for instance 0, but ranks knows"),
+        ({"ranks": Ranks([1, 2], 0, 30)}, "n_items is 20 for instance 0, but ranks knows"),
         ({"n_items": None}, "n_items is None, and the ranks do not know it; give n_items"),
         ({"n_items": 1, "ranks": 1}, r"n_items\[0\] is 1; n_items must be at least 2"),
         (

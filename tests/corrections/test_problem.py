@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sampled_metrics import NDCG, Draw, Problem, Recall
+from sampled_metrics import NDCG, Draw, Recall
+from sampled_metrics.corrections import Problem
 from shared import METRICS, SUMS, the_term
 
 both_kinds = pytest.mark.parametrize("replacement", [True, False])

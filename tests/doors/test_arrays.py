@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from sampled_metrics import Split, exact_ranks
+from sampled_metrics import Ranks, Split
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 DTYPES = [
@@ -48,14 +48,14 @@ def test_tensors_give_the_same_ranks(device, dtype, block_size, rule):
     )
     pairs = pd.DataFrame(dict(zip(("user", "item"), pairs, strict=True)))
     options = {"block_size": block_size} | ({rule: pairs} if rule else {})
-    expected = exact_ranks(scores, split, **options)
+    expected = Ranks.from_model(scores, split, **options)
     for model in (
         tensor,
         tensor.T.contiguous().T,
         lambda users: tensor[users],
         SimpleNamespace(scores=lambda users: tensor[torch.from_numpy(users).to(device)]),
     ):
-        same(exact_ranks(model, split, **options), expected)
+        same(Ranks.from_model(model, split, **options), expected)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -74,9 +74,9 @@ def test_a_model_that_is_trained_may_hand_out_its_gradients(device):
     model = Factors().to(device)
     scores = model(torch.arange(N_USERS))
     assert scores.requires_grad
-    expected = exact_ranks(scores.detach().cpu().numpy(), split)
-    same(exact_ranks(model, split, block_size=7), expected)
-    same(exact_ranks(scores, split), expected)
+    expected = Ranks.from_model(scores.detach().cpu().numpy(), split)
+    same(Ranks.from_model(model, split, block_size=7), expected)
+    same(Ranks.from_model(scores, split), expected)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -96,11 +96,11 @@ def test_a_model_that_is_trained_may_hand_out_its_gradients(device):
 )
 def test_tensors_that_cannot_be_ranked(device, scores, message):
     with pytest.raises(ValueError, match=message):
-        exact_ranks(scores.to(device), ONE)
+        Ranks.from_model(scores.to(device), ONE)
 
 
 def test_training_items_may_be_nan():
-    ranks = exact_ranks(torch.tensor([[torch.nan, 3, 2, 2, 1]]).half(), ONE)
+    ranks = Ranks.from_model(torch.tensor([[torch.nan, 3, 2, 2, 1]]).half(), ONE)
     assert (ranks.best, ranks.n_tied, ranks.n_items) == (2, 1, 4)
 
 
@@ -122,6 +122,8 @@ def test_only_counts_leave_the_tensors_device(device, monkeypatch):
     for name in ("__array__", "__dlpack__", "numpy", "tolist", "cpu"):
         noted(name)
     scores = torch.randn(N_USERS, N_ITEMS, generator=torch.Generator().manual_seed(0))
-    exact_ranks(scores.bfloat16().to(device), split, exclude=sparse.csr_array(split.train.shape))
+    Ranks.from_model(
+        scores.bfloat16().to(device), split, exclude=sparse.csr_array(split.train.shape)
+    )
     assert sizes
     assert max(sizes) <= len(split.users) + 1

@@ -11,7 +11,7 @@ from recbole.data.interaction import Interaction
 from recbole.utils.case_study import full_sort_scores
 from scipy import sparse
 
-from sampled_metrics import Split, exact_ranks, ranks_from_recommendations
+from sampled_metrics import Ranks, Split
 
 
 def by_hand(score, split):
@@ -60,7 +60,7 @@ def test_recbole_model(recbole, split):
         flat = model.full_sort_predict(Interaction({"user_id": users[u]}))
         return flat.view(len(u), -1)[:, items]
 
-    agree(exact_ranks(scores, split), recbole_score(recbole), split)
+    agree(Ranks.from_model(scores, split), recbole_score(recbole), split)
 
 
 def test_recbole_scores_in_which_the_history_is_masked(recbole, split):
@@ -71,7 +71,7 @@ def test_recbole_scores_in_which_the_history_is_masked(recbole, split):
     scores = full_sort_scores(users, model, test_data, device="cpu")[:, items]
 
     assert torch.isinf(scores).sum() == split.train.nnz
-    agree(exact_ranks(scores, split), recbole_score(recbole), split)
+    agree(Ranks.from_model(scores, split), recbole_score(recbole), split)
 
 
 def test_recbole_in_its_own_numbers(recbole, events, split):
@@ -84,7 +84,7 @@ def test_recbole_in_its_own_numbers(recbole, events, split):
 
     own = Split.from_pairs(*pairs)
     scores = full_sort_scores(range(1, data.user_num), model, test_data, device="cpu")[:, 1:]
-    ranks = exact_ranks(scores, own)
+    ranks = Ranks.from_model(scores, own)
 
     best, worst = by_hand(recbole_score(recbole), split)
     np.testing.assert_array_equal(ranks.best, best)
@@ -99,7 +99,7 @@ def test_cornac(cornac, split):
 
     users = [model.uid_map[name] for name in split.user_names]
     items = [model.iid_map[name] for name in split.item_names]
-    ranks = exact_ranks(lambda u: [model.score(users[i])[items] for i in u], split)
+    ranks = Ranks.from_model(lambda u: [model.score(users[i])[items] for i in u], split)
 
     agree(ranks, lambda user, item: model.score(model.uid_map[user], model.iid_map[item]), split)
 
@@ -118,7 +118,7 @@ def implicit_score(model, split):
 def test_implicit_factors(implicit, split):
     model = implicit
 
-    ranks = exact_ranks(lambda users: model.user_factors[users] @ model.item_factors.T, split)
+    ranks = Ranks.from_model(lambda users: model.user_factors[users] @ model.item_factors.T, split)
 
     agree(ranks, implicit_score(model, split), split)
 
@@ -128,7 +128,7 @@ def test_implicit_recommendations(implicit, split):
 
     ids, scores = model.recommend(users, sparse.csr_matrix(split.train), N=10)
     lists = [row[kept] for row, kept in zip(ids, scores > np.finfo(np.float32).min, strict=True)]
-    ranks = ranks_from_recommendations(lists, [split.items[split.users == u] for u in users])
+    ranks = Ranks.from_recommendations(lists, [split.items[split.users == u] for u in users])
 
     assert ranks.n_predicted.tolist() == [8] * split.n_users  # of 13 items, 5 are in the training
     best, worst = by_hand(implicit_score(model, split), split)
@@ -143,7 +143,7 @@ def test_implicit_recommendations(implicit, split):
 def test_lenskit(lenskit, split):
     pipeline = lenskit.pipeline
 
-    ranks = exact_ranks(
+    ranks = Ranks.from_model(
         lambda users: [
             score(pipeline, split.user_names[u], split.item_names).scores() for u in users
         ],

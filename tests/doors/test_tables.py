@@ -7,7 +7,7 @@ held-out item.
 import numpy as np
 import pandas as pd
 
-from sampled_metrics import NDCG, Recall, ranks_from_recommendations, ranks_from_scores
+from sampled_metrics import NDCG, Ranks, Recall
 
 
 def lists_of(table, user, item):
@@ -35,7 +35,7 @@ def test_rectools(rectools, events):
 
     recommended = model.recommend(users=users, dataset=data, k=6, filter_viewed=True)
     liked = events.test.rename(columns={"user": "user_id", "item": "item_id"})
-    ranks = ranks_from_recommendations(recommended, liked, user="user_id", item="item_id")
+    ranks = Ranks.from_recommendations(recommended, liked, user="user_id", item="item_id")
 
     by_rank = recommended.sort_values(["user_id", "rank"])
     agree(ranks, lists_of(by_rank, "user_id", "item_id"), events.test)
@@ -51,7 +51,7 @@ def test_lenskit_recommendations(lenskit, events):
     recommended = recommend(lenskit.pipeline, events.test["user"].unique(), n=6, n_jobs=1)
 
     liked = events.test.rename(columns={"user": "user_id", "item": "item_id"})
-    ranks = ranks_from_recommendations(recommended.to_df(), liked, user="user_id", item="item_id")
+    ranks = Ranks.from_recommendations(recommended.to_df(), liked, user="user_id", item="item_id")
 
     agree(ranks, {key.user_id: items.ids().tolist() for key, items in recommended}, events.test)
 
@@ -65,7 +65,7 @@ def test_lenskit_scores(lenskit, events):
 
     names = {"user": "user_id", "item": "item_id"}
     liked, seen = (table.rename(columns=names) for table in (events.test, events.train))
-    ranks = ranks_from_scores(scores.to_df(), liked, exclude=seen, **names)
+    ranks = Ranks.from_scores(scores.to_df(), liked, exclude=seen, **names)
 
     by_name = {
         (key.user_id, item): value
@@ -108,7 +108,7 @@ def test_ranx(events):
 
     run, qrels = ranx_files(events)
 
-    ranks = ranks_from_recommendations(
+    ranks = Ranks.from_recommendations(
         run.to_dataframe(), qrels.to_dataframe(), user="q_id", item="doc_id", relevance="score"
     )
 
@@ -126,7 +126,7 @@ def test_recbole_recommendations(recbole, events):
 
     _, items = full_sort_topk(data.token2id("user_id", users), model, test, k=6)
     recommended = dict(zip(users, data.id2token("item_id", items.cpu()).tolist(), strict=True))
-    ranks = ranks_from_recommendations(recommended, lists_of(events.test, "user", "item"))
+    ranks = Ranks.from_recommendations(recommended, lists_of(events.test, "user", "item"))
 
     agree(ranks, recommended, events.test)
 
@@ -139,7 +139,7 @@ def test_cornac(cornac, events):
     ]
 
     table = pd.DataFrame(scored, columns=["user", "item", "score"])
-    ranks = ranks_from_scores(table, events.test, exclude=events.train)
+    ranks = Ranks.from_scores(table, events.test, exclude=events.train)
 
     seen, labels = (lists_of(part, "user", "item") for part in (events.train, events.test))
     for user, items in labels.items():

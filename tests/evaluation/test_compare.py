@@ -16,19 +16,17 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    Comparison,
     Draw,
-    Estimator,
     Metric,
     RankEstimate,
     Ranks,
     Recall,
-    TiedRanks,
     Uncorrected,
     compare,
-    expected_evaluation,
-    power_analysis,
+    evaluate,
 )
+from sampled_metrics.corrections import Estimator
+from sampled_metrics.evaluation import Comparison
 from shared import USUAL, by_definition, each_sample, every_sample, tied_places
 
 
@@ -36,7 +34,7 @@ def some_ranks(rng, n_users, mean, n_items, ties=0):
     """Return ranks that scatter around `mean`, some with ties behind them."""
     best = np.minimum(1 + rng.geometric(1 / mean, n_users), n_items)
     tied = np.where(rng.random(n_users) < 0.3, rng.integers(ties + 1, size=n_users), 0)
-    return TiedRanks(best, np.minimum(tied, n_items - best), n_items)
+    return Ranks(best, np.minimum(tied, n_items - best), n_items)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +46,12 @@ def pilot():
     b = some_ranks(rng, 400, mean=60, n_items=n_items, ties=50)
     at_top = rng.random(400) < 0.2
     best = np.where(at_top, 1, a.best)
-    return TiedRanks(best, np.where(at_top, 0, a.n_tied), n_items), b
+    return Ranks(best, np.where(at_top, 0, a.n_tied), n_items), b
 
 
 def evaluate(ranks, fitted, replacement, repeats, rng):
     """Return the estimates of `repeats` evaluations, each with its own ties and samples."""
-    broken = np.array([ranks.break_ties("random", rng=rng) for _ in range(repeats)])
+    broken = np.array([ranks.break_ties("random", rng=rng).best for _ in range(repeats)])
     m = fitted.draw.n_samples
     return fitted(Draw(m, n_items=ranks.n_items, replacement=replacement).rvs(broken, rng=rng))
 
@@ -79,8 +77,8 @@ def moments(table, best, tied, n, m, replacement):
 def test_every_sample_and_every_tie(replacement, estimator, fit, n_items):
     """Few items, two draws, three users: all that can happen, weighed by its probability."""
     m, metric = 2, AveragePrecision()
-    a = TiedRanks([1, 2, 3], [2, 0, 2], n_items)
-    b = TiedRanks([2, 1, 1], [0, 1, 4], n_items)
+    a = Ranks([1, 2, 3], [2, 0, 2], n_items)
+    b = Ranks([2, 1, 1], [0, 1, 4], n_items)
     fits = [Draw(m, n_items=n, replacement=replacement) for n in n_items]
     if fit == "paper":
         fits = [Draw(m, n_items=5)] * 3  # the mean, 16 / 3 or 5, rounded, and with replacement
@@ -204,8 +202,8 @@ def test_the_variance_over_users_is_that_of_new_users():
 @pytest.mark.parametrize("metric", [Recall(k=1), Recall(k=10), AveragePrecision()], ids=str)
 def test_long_ties_against_all_their_ranks(metric, n, m, replacement):
     """The rule for averages over ties, with a step of the estimate anywhere."""
-    a = TiedRanks([1, 5, n // 2, n - 9, 1], [n - 1, n // 2, n // 2, 9, 29], n)
-    b = TiedRanks([1] * 5, 0, n)
+    a = Ranks([1, 5, n // 2, n - 9, 1], [n - 1, n // 2, n // 2, 9, 29], n)
+    b = Ranks([1] * 5, 0, n)
     draw = Draw(m, n_items=n, replacement=replacement)
     table = Uncorrected().fit(metric, draw).values
     mean, ties, sampling = np.empty((3, 5))
@@ -234,7 +232,7 @@ def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement, 
 
 
 def test_an_exact_evaluation_is_the_paired_t_test(pilot):
-    a, b = (ranks.break_ties("random", rng=0) for ranks in pilot)
+    a, b = (ranks.break_ties("random", rng=0).best for ranks in pilot)
     n_items = pilot[0].n_items
     found = compare(a, b, NDCG(k=10), n_items=n_items)
     test = stats.ttest_rel(NDCG(k=10)(a), NDCG(k=10)(b))
@@ -267,7 +265,7 @@ def test_power_is_the_share_of_right_evaluations(pilot, metric, n_users):
     The normal approximation is off by up to 0.01 here; without that, one false alarm in about
     30,000 runs of all four cases.
     """
-    a, b = (TiedRanks(r.best, 0, r.n_items) for r in pilot)
+    a, b = (Ranks(r.best, 0, r.n_items) for r in pilot)
     found = compare(a, b, metric, Draw(50)).at(n_users=n_users)
     fitted = Uncorrected().fit(metric, Draw(50, n_items=600))
     rng = np.random.default_rng(3)
@@ -331,7 +329,7 @@ def test_intervals_of_sampled_evaluations_hold_what_is_reported(pilot):
 
     Five standard errors, one false alarm in a million, and 0.005 for what is not normal.
     """
-    a, b = (TiedRanks(r.best, 0, r.n_items) for r in pilot)
+    a, b = (Ranks(r.best, 0, r.n_items) for r in pilot)
     found = compare(a, b, NDCG(), Draw(50)).at(n_users=100)
     fitted = Uncorrected().fit(NDCG(), Draw(50, n_items=600))
     rng = np.random.default_rng(6)
@@ -444,7 +442,7 @@ def test_nothing_to_order():
 def test_the_same_ranks_of_other_users(draw):
     """Nobody is better, and rounding errors do not say otherwise."""
     ranks = np.arange(1, 100)
-    a, b = TiedRanks(ranks, 0, 100), TiedRanks(np.roll(ranks, 7), 0, 100)
+    a, b = Ranks(ranks, 0, 100), Ranks(np.roll(ranks, 7), 0, 100)
     found = compare(a, b, AveragePrecision(), draw)
     assert found.exact_difference == found.difference == 0
     assert found.variance_users > 0
@@ -477,8 +475,8 @@ def test_equal_recommenders_with_few_and_with_many_items():
     a = np.repeat([5, 5000], 500)
     a[:100], a[500:600] = 80, 7
     b = np.concatenate([a[500:][::-1], a[:500][::-1]])[::-1]  # shuffled among users of a size
-    same = [TiedRanks(ranks, 0, n) for ranks in (a, a)]
-    other = [TiedRanks(ranks, 0, n) for ranks in (a, np.concatenate([b[:500], b[500:]]))]
+    same = [Ranks(ranks, 0, n) for ranks in (a, a)]
+    other = [Ranks(ranks, 0, n) for ranks in (a, np.concatenate([b[:500], b[500:]]))]
     for one, another in (same, other):
         found = compare(one, another, Recall(k=10), Draw(99), estimator=BiasVariance(0.1))
         assert found.exact_difference == 0
@@ -489,7 +487,7 @@ def test_equal_recommenders_with_few_and_with_many_items():
 def test_pooled_catalogs_need_the_fit_of_each_size():
     """`a` finds the items of the small catalog, and `b` nobody's: .5 against 0 exactly."""
     n = np.repeat([200, 20_000], 500)
-    a, b = (TiedRanks(np.repeat([r, 5000], 500), 0, n) for r in (5, 100))
+    a, b = (Ranks(np.repeat([r, 5000], 500), 0, n) for r in (5, 100))
     how: dict[str, Any] = {"estimator": BiasVariance(0.1)}
     found = compare(a, b, Recall(k=10), Draw(99), **how)
     assert found.exact_difference == 0.5
@@ -504,7 +502,7 @@ def test_pooled_catalogs_need_the_fit_of_each_size():
 
 def test_a_power_analysis_is_a_table_of_comparisons(pilot):
     a, b = (ranks[:40] for ranks in pilot)
-    recommenders = {"a": a, "b": b, "c": TiedRanks(a.best, 0, a.n_items)}
+    recommenders = {"a": a, "b": b, "c": Ranks(a.best, 0, a.n_items)}
     estimators = {"plain": Uncorrected(), "bv": BiasVariance(0.1)}
     draws = [Draw(5, replacement=False), None]
     table = power_analysis(recommenders, USUAL[:2], draws, estimators, n_users=[100, 400])
@@ -546,7 +544,7 @@ def test_every_kind_of_ranks(kind):
         "Ranks": lambda r: Ranks.from_lists([[x] for x in r]),
         "Series": lambda r: pd.Series(r, index=list("wxyz")),
     }[kind]
-    want = compare(TiedRanks(a, 0, 50), TiedRanks(b, 0, 50), NDCG(k=5), Draw(9))
+    want = compare(Ranks(a, 0, 50), Ranks(b, 0, 50), NDCG(k=5), Draw(9))
     got = compare(given(a), given(b), NDCG(k=5), Draw(9, n_items=50))
     np.testing.assert_allclose(astuple(got), astuple(want), rtol=1e-12)
     table = power_analysis(
@@ -558,7 +556,7 @@ def test_every_kind_of_ranks(kind):
 # --- bad input
 
 
-SEVERAL = TiedRanks([1, 2], 0, 9, users=[4, 4])
+SEVERAL = Ranks([1, 2], 0, 9, users=[4, 4])
 TWO = Ranks.from_lists([[1, 2], [3]], n_items=9)
 
 
@@ -592,7 +590,7 @@ def test_users_who_cannot_be_evaluated():
     for draw in (None, Draw(3)):
         with pytest.raises(ValueError, match="NDCG is not defined for user 1; leave out users who"):
             compare(empty, empty, NDCG(), draw)
-    single = TiedRanks([1, 1], 0, [2, 1])
+    single = Ranks([1, 1], 0, [2, 1])
     with pytest.raises(ValueError, match="AUC is not defined for user 1; leave out users who"):
         compare(single, single, AUC())
     with pytest.raises(ValueError, match="n_items is 1 for instance 1; some items must be irrel"):
@@ -602,7 +600,7 @@ def test_users_who_cannot_be_evaluated():
 
 
 def test_tied_ranks_of_other_users():
-    a, b = TiedRanks([1, 2], 0, [9, 9]), TiedRanks([1, 2], 0, [9, 8])
+    a, b = Ranks([1, 2], 0, [9, 9]), Ranks([1, 2], 0, [9, 8])
     with pytest.raises(
         ValueError, match="b has 8 items for user 1, a has 9; they must be the same"
     ):
@@ -686,7 +684,7 @@ def test_bad_numbers():
         found.right_order(same_users=1)  # type: ignore[arg-type]
 
 
-TOY = {"A": TiedRanks([1, 2], 0, 9), "B": TiedRanks([3, 4], 0, 9)}
+TOY = {"A": Ranks([1, 2], 0, 9), "B": Ranks([3, 4], 0, 9)}
 WRONG_TABLES = [
     ("recommenders", [[1, 2], [3, 4]], "recommenders is .*; recommenders must be a dict, such as"),
     ("recommenders", {"A": TOY["A"]}, r"recommenders has the one name \['A'\]; it must have two"),
@@ -768,9 +766,9 @@ def test_no_number_of_users_is_too_large():
 
 
 def test_ranks_of_another_kind_are_the_same_ranks():
-    """A `Ranks`, a `TiedRanks` and an array with the same ranks differ by nothing at all."""
+    """A `Ranks`, a `Ranks` and an array with the same ranks differ by nothing at all."""
     values, draw = [1, 4, 30], Draw(10, n_items=50)
-    kinds = Ranks.from_lists([[r] for r in values], n_items=50), TiedRanks(values, 0, 50), values
+    kinds = Ranks.from_lists([[r] for r in values], n_items=50), Ranks(values, 0, 50), values
     worse = [50, 50, 40]
     expected = compare(worse, values, NDCG(10), draw)
     for kind in kinds:
@@ -788,14 +786,14 @@ def test_graded_ranks_against_plain_ones():
     assert found.difference == pytest.approx(0, abs=1e-12)
 
 
-NAMED = TiedRanks([1, 3], 0, 50, users=["ann", "bob"])
+NAMED = Ranks([1, 3], 0, 50, users=["ann", "bob"])
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        TiedRanks([3, 1], 0, 50, users=["bob", "ann"]),
-        TiedRanks([3, 1], 0, 50, users=["eve", "joe"]),
+        Ranks([3, 1], 0, 50, users=["bob", "ann"]),
+        Ranks([3, 1], 0, 50, users=["eve", "joe"]),
         Ranks.from_lists([[3], [1]], n_items=50, users=["bob", "ann"]),
         pd.Series([3, 1], index=["bob", "ann"]),
     ],

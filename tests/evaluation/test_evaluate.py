@@ -24,11 +24,9 @@ from sampled_metrics import (
     Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
     Uncorrected,
     compare,
     evaluate,
-    expected_evaluation,
     metric_bounds,
 )
 
@@ -40,7 +38,7 @@ def ranks_of(seed, n_items=200, users=None):
     """Ranks that are better the closer to 1, some of them tied."""
     rng = np.random.default_rng(seed)
     best = np.minimum(rng.geometric(0.03, N_USERS), n_items - 4)
-    return TiedRanks(best, rng.integers(0, 3, N_USERS), n_items, users)
+    return Ranks(best, rng.integers(0, 3, N_USERS), n_items, users)
 
 
 NAMES = np.array([f"user {i:02}" for i in range(N_USERS)])
@@ -189,7 +187,7 @@ def test_who_has_other_items_is_called_by_name():
 
 
 def test_standard_errors_where_catalogs_have_different_sizes():
-    ranks, draw = TiedRanks([3, 40, 7, 200], [0, 2, 0, 5], [50, 500, 100, 1000]), Draw(9)
+    ranks, draw = Ranks([3, 40, 7, 200], [0, 2, 0, 5], [50, 500, 100, 1000]), Draw(9)
     estimator = BiasVariance(gamma=0.1)
     found = evaluate({"A": ranks}, [NDCG()], draw, estimators={"mine": estimator})
     (error,) = found.table.query("estimator == 'mine'")["standard_error"]
@@ -376,16 +374,16 @@ def test_values_of_users_average_to_those_of_the_table():
 
 
 def test_several_relevant_items_need_no_rule_where_nothing_ties():
-    tied = TiedRanks([4, 1, 7], 0, 50, users=["u", "v", "u"])
-    expected = evaluate({"A": tied.to_ranks("optimistic")}, METRICS, Draw(9)).table
+    tied = Ranks([4, 1, 7], 0, 50, users=["u", "v", "u"])
+    expected = evaluate({"A": tied.break_ties("optimistic")}, METRICS, Draw(9)).table
     pd.testing.assert_frame_equal(evaluate({"A": tied}, METRICS, Draw(9)).table, expected)
 
 
 def test_one_relevant_item_each_with_a_gain_is_graded_relevance():
     gains = np.linspace(1, 3, N_USERS)
-    tied = TiedRanks(A.best, 0, A.n_items, users=NAMES, gains=gains)
+    tied = Ranks(A.best, 0, A.n_items, users=NAMES, gains=gains)
     found = evaluate({"A": tied}, [NDCG(k=10)]).per_user["value"]
-    np.testing.assert_array_equal(found, NDCG(k=10)(tied.to_ranks("optimistic")))
+    np.testing.assert_array_equal(found, NDCG(k=10)(tied.break_ties("optimistic")))
 
 
 @pytest.mark.parametrize(("length", "shown"), [(80, 80), (81, 77)])
@@ -501,7 +499,7 @@ DRAWN = Draw(9, n_items=50)
         (({"A": [[1, 2]]}, METRICS), r"ranks\['A'\] has shape \(1, 2\)"),
         (({"A": []}, METRICS), r"ranks\['A'\] has no instances"),
         (({"A": Ranks.from_lists([[], []])}, METRICS), "no user with a relevant item"),
-        (({"A": TiedRanks([1, 4], 1, 9, users=[3, 3])}, METRICS), "holds 2 items of user 3"),
+        (({"A": Ranks([1, 4], 1, 9, users=[3, 3])}, METRICS), "holds 2 items of user 3"),
         (
             ({"A": A, "B": ranks_of(2, users=np.arange(N_USERS))}, METRICS),
             "one names its users by integers, the other does not",
@@ -520,7 +518,7 @@ DRAWN = Draw(9, n_items=50)
         ((PAIR, METRICS, Draw(9), "n_items", 50), "n_items is given beside a draw"),
         (({"A": [1, 2]}, METRICS, Draw(9), "given", "sampled"), "draw.n_items is None"),
         (({"A": [1, 20]}, METRICS, DRAWN, "given", "sampled"), r"ranks\['A'\]\[1\] is 20"),
-        ((PAIR, METRICS, DRAWN, "given", "sampled"), "is a TiedRanks; break the ties"),
+        ((PAIR, METRICS, DRAWN, "given", "sampled"), "is a Ranks; break the ties"),
         (
             ({"A": Ranks.from_lists([[1]], n_items=11)}, METRICS, DRAWN, "given", "sampled"),
             r"ranks\['A'\].n_items\[0\] is 11",
@@ -546,7 +544,7 @@ DRAWN = Draw(9, n_items=50)
             "groups is a DataFrame; pass a dict, or a pandas Series, by user",
         ),
         ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* read_r"),
-        (("ranks.csv", METRICS), "ranks is 'ranks.csv'; ranks must be a dict: read_ranks makes"),
+        (("ranks.csv", METRICS), "ranks is 'ranks.csv'; ranks must be a dict: Ranks.read makes"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["x", np.nan]), r"groups\[1\] is nan; .* known"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["1", 1]), "groups has values of the types int"),
         ((PAIR, METRICS, None, "groups", "half"), r"groups has shape \(\); groups must have one"),

@@ -16,13 +16,12 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
     Draw,
-    LeastSquares,
     RankEstimate,
     Recall,
     Uncorrected,
 )
+from sampled_metrics.corrections import ConstrainedLeastSquares, LeastSquares
 from shared import (
     ESTIMATORS,
     METRICS,

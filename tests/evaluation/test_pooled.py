@@ -14,7 +14,6 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
     Draw,
     Ranks,
     Recall,
@@ -22,11 +21,8 @@ from sampled_metrics import (
     Split,
     Uncorrected,
     compare,
-    exact_evaluation,
-    exact_ranks,
-    expected_evaluation,
-    sampled_evaluation,
 )
+from sampled_metrics.corrections import ConstrainedLeastSquares
 from shared import equation_25, the_term, ways_of_user
 
 M = 3
@@ -75,13 +71,13 @@ MODELS = {
 
 
 def tied_of(kind):
-    return {name: exact_ranks(MODELS[name][kind], SPLITS[name]) for name in CATALOGS}
+    return {name: Ranks.from_model(MODELS[name][kind], SPLITS[name]) for name in CATALOGS}
 
 
 def pooled(kind, rng):
     """The ranks of all users of the three catalogs, ties broken at random, as one Ranks."""
     parts = [
-        tied.to_ranks("random", rng=np.random.default_rng([rng, i]))
+        tied.break_ties("random", rng=np.random.default_rng([rng, i]))
         for i, tied in enumerate(tied_of(kind).values())
     ]
     rows = [part.values[a:b] for part in parts for a, b in pairwise(part.offsets)]
@@ -122,7 +118,7 @@ def test_ranks_are_those_of_sorted_scores(kind):
             assert sorted(got) == want
             assert set(tied.n_items[tied.users == called].tolist()) == {n}
         for seed in range(20):
-            ranks = tied.to_ranks("random", rng=seed)
+            ranks = tied.break_ties("random", rng=seed)
             for x, user in enumerate(np.unique(split.users).tolist()):
                 assert tuple(ranks[x : x + 1].values) in brute_force_ranks(name, kind, user)[0]
 
@@ -261,6 +257,6 @@ def test_ties_broken_many_times_average_over_all_ways():
             want.append(values.mean())
             spread.append(values.var())
         rng = np.random.default_rng(len(name))
-        drawn = [metric(tied.to_ranks("random", rng=rng)) for _ in range(1000)]
+        drawn = [metric(tied.break_ties("random", rng=rng)) for _ in range(1000)]
         error = np.sqrt(np.array(spread) / 1000)
         assert (np.abs(np.mean(drawn, axis=0) - want) <= 6 * error + 1e-12).all()

@@ -15,20 +15,18 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
     Draw,
-    Estimator,
-    LeastSquares,
     Metric,
-    Multinomial,
     RankEstimate,
     Ranks,
     Recall,
-    TiedRanks,
     Uncorrected,
-    exact_evaluation,
-    expected_evaluation,
-    sampled_evaluation,
+)
+from sampled_metrics.corrections import (
+    ConstrainedLeastSquares,
+    Estimator,
+    LeastSquares,
+    Multinomial,
 )
 from shared import DATA, ESTIMATORS, TOY, USUAL, by_definition, tied_places
 
@@ -42,10 +40,8 @@ KEY = ["recommender", "metric", "estimator"]
 def recommenders():
     rng = np.random.default_rng(5)
     return {
-        "good": TiedRanks(rng.integers(1, 60, 300), n_tied=0, n_items=N),
-        "tied": TiedRanks(
-            rng.integers(1, 150, 300), n_tied=rng.integers(0, 150, 300), n_items=SIZES
-        ),
+        "good": Ranks(rng.integers(1, 60, 300), n_tied=0, n_items=N),
+        "tied": Ranks(rng.integers(1, 150, 300), n_tied=rng.integers(0, 150, 300), n_items=SIZES),
     }
 
 
@@ -91,7 +87,7 @@ def test_every_way_to_give_ranks_is_the_same():
         "Series": pd.Series(rows, index=list("wxyz")),
         "Ranks": Ranks.from_lists([[r] for r in rows]),
         "known": Ranks.from_lists([[r] for r in rows], n_items=n),
-        "TiedRanks": TiedRanks(rows, 0, n),
+        "TiedRanks": Ranks(rows, 0, n),
     }
     draw, estimators = Draw(9, n_items=n), {"bv": BiasVariance(0.1)}
     for table in (
@@ -162,7 +158,7 @@ def test_expected_evaluation_is_the_mean_over_instances_and_ties(
 @pytest.mark.parametrize("replacement", [True, False])
 def test_the_default_fit_is_that_of_each_instance(estimator, replacement):
     """Ties, four sizes, a draw of nearly all items of the smallest."""
-    tied = TiedRanks([1, 3, 9, 4, 1, 20], [4, 0, 1, 30, 11, 0], [12, 40, 12, 60, 12, 33])
+    tied = Ranks([1, 3, 9, 4, 1, 20], [4, 0, 1, 30, 11, 0], [12, 40, 12, 60, 12, 33])
     draw, metric = Draw(10, replacement=replacement), NDCG(k=5)
     got = value_of(expected_evaluation({"it": tied}, [metric], draw, {"": estimator}))
     want = mean_over_instances_and_ties(tied, metric, estimator, draw, "each")
@@ -182,7 +178,7 @@ def test_expected_evaluation_is_what_the_fits_expect(recommenders):
 
 def test_pooled_catalogs():
     """Half of the users have 200 items, half 20,000: a fit for the mean of 10,100 helps nobody."""
-    users = {"it": TiedRanks(np.repeat([5, 5000], 500), 0, np.repeat([200, 20_000], 500))}
+    users = {"it": Ranks(np.repeat([5, 5000], 500), 0, np.repeat([200, 20_000], 500))}
     arguments = users, [Recall(k=10)], Draw(99)
     estimators = {"bv": BiasVariance(0.1), "cls": ConstrainedLeastSquares()}
     assert value_of(exact_evaluation(users, [Recall(k=10)])) == 0.5
@@ -233,7 +229,7 @@ def test_least_squares_under_long_ties(metric):
     draw = Draw(m, n_items=n)
     table = LeastSquares().fit(metric, draw).values
     got = expected_evaluation(
-        {str(b): TiedRanks([b], t, n) for b, t in zip(best, tied, strict=True)},
+        {str(b): Ranks([b], t, n) for b, t in zip(best, tied, strict=True)},
         *([metric], Draw(m), {"": LeastSquares()}),
     )
     p = draw.pmf(np.arange(1, n + 1))
@@ -248,7 +244,7 @@ def test_ties_of_thousands_and_samples_of_hundreds(m, replacement):
     rng = np.random.default_rng(1)
     n = 3000
     best = rng.integers(1, n, size=200)
-    tied = TiedRanks(best, rng.integers(0, n - best, endpoint=True), n)
+    tied = Ranks(best, rng.integers(0, n - best, endpoint=True), n)
     draw, estimators = Draw(m, replacement=replacement), {"u": Uncorrected(), "b": BiasVariance(1)}
     got = expected_evaluation({"it": tied}, USUAL, draw, estimators).set_index(KEY[1:]).value
     # A tie's mean is a difference of sums over the ranks up to its ends.
@@ -278,7 +274,7 @@ def test_whatever_takes_ties_averages_over_all_ways(data, sizes, metric, estimat
     m = 5
     best = [data.draw(st.integers(1, n)) for n in sizes]
     tied = [data.draw(st.integers(0, n - b)) for n, b in zip(sizes, best, strict=True)]
-    ranks = TiedRanks(best, tied, sizes)
+    ranks = Ranks(best, tied, sizes)
     draw = Draw(m, n_items=sizes, replacement=replacement)
     fitted = estimator.fit(metric, draw)
     ways = []
@@ -313,7 +309,7 @@ def test_whatever_takes_ties_averages_over_all_ways(data, sizes, metric, estimat
 def test_estimates_of_tied_sampled_ranks():
     """The mean of the columns of each instance, between the ends of its tie."""
     m, sizes = 4, [9, 30, 9]
-    tied = TiedRanks([1, 2, 5], [4, 2, 0], m + 1)
+    tied = Ranks([1, 2, 5], [4, 2, 0], m + 1)
     fitted = BiasVariance(0.1).fit(AveragePrecision(), Draw(m, n_items=sizes))
     want = [
         fitted.values[x][np.array(places) - 1].mean() for x, places in enumerate(tied_places(tied))
@@ -382,9 +378,7 @@ def test_table_3():
     ranks = pd.read_csv(DATA / "movielens_ranks.csv")
     table = sampled_evaluation(
         {
-            name: TiedRanks(
-                ranks[f"{name}_best".lower()], ranks[f"{name}_tied".lower()], ranks.n_items
-            )
+            name: Ranks(ranks[f"{name}_best".lower()], ranks[f"{name}_tied".lower()], ranks.n_items)
             for name in "YZ"
         },
         USUAL,
@@ -445,18 +439,18 @@ def test_without_a_seed_every_table_differs(recommenders):
 # --- bad input
 
 
-GIVEN = {"it": TiedRanks([1, 2], 0, 9), "too": TiedRanks([3, 4], [0, 2], 9)}
-SEVERAL = {"it": TiedRanks([1, 2], 0, 9, users=[3, 3])}
+GIVEN = {"it": Ranks([1, 2], 0, 9), "too": Ranks([3, 4], [0, 2], 9)}
+SEVERAL = {"it": Ranks([1, 2], 0, 9, users=[3, 3])}
 FITTED = BiasVariance(0.1).fit(NDCG(), Draw(3, n_items=9))
 EVERY = {"exact", "expected", "sampled"}
 DRAWN = {"expected", "sampled"}
 WRONG = [
     (EVERY, "recommenders", {}, "recommenders is {}; recommenders must be a dict, such as"),
-    (EVERY, "recommenders", GIVEN["it"], "recommenders is TiedRanks.*; .* must be a dict"),
+    (EVERY, "recommenders", GIVEN["it"], "recommenders is Ranks.*; .* must be a dict"),
     (EVERY, "recommenders", [1, 2], r"recommenders is \[1, 2\]; recommenders must be a dict"),
     (EVERY, "recommenders", None, "recommenders is None; recommenders must be a dict"),
     (EVERY, "recommenders", {1: [1, 2]}, "recommenders has the key 1; its keys must be names"),
-    (EVERY, "recommenders", {"no": TiedRanks([], 0, 5)}, r"recommenders\['no'\] has no instances"),
+    (EVERY, "recommenders", {"no": Ranks([], 0, 5)}, r"recommenders\['no'\] has no instances"),
     (EVERY, "recommenders", {"no": []}, r"recommenders\['no'\] has no instances"),
     (EVERY, "recommenders", {"no": "xy"}, r"recommenders\['no'\] is of type .* be whole numbers"),
     (EVERY, "recommenders", {"no": None}, r"recommenders\['no'\] is None; .* be whole numbers"),
@@ -538,7 +532,7 @@ def test_series_are_not_paired_by_position():
 
 
 def test_a_prior_is_for_one_number_of_items():
-    users = {"it": TiedRanks([1, 5], 0, [20, 30])}
+    users = {"it": Ranks([1, 5], 0, [20, 30])}
     estimators = {"bv": BiasVariance(0.1, prior=np.full(20, 1 / 20))}
     with pytest.raises(
         ValueError, match=r"prior has shape \(20,\); .* one entry per rank, \(30,\)"
@@ -571,7 +565,7 @@ def test_metrics_and_estimators_that_can_change():
         def solve(self, problem):
             return problem.sampled_values()
 
-    users, draw = {"it": TiedRanks([1, 30, 5], [0, 5, 20], 60)}, Draw(20)
+    users, draw = {"it": Ranks([1, 30, 5], [0, 5, 20], 60)}, Draw(20)
     evaluate: Any
     for evaluate, how in (
         (expected_evaluation, {}),

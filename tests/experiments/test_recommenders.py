@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sampled_metrics import Ranks, Split
 from sampled_metrics.experiments import ItemKNN, MatrixFactorization
-from sampled_metrics.scoring import Split, exact_ranks
 
 
 @pytest.fixture(scope="module")
@@ -329,7 +329,7 @@ def test_numbering_of_items_does_not_change_the_ranks(model):
     for number in (np.arange(40), rng.permutation(40)):
         (u, i), (v, j) = cells[~held_out].T, cells[held_out].T
         split = Split.from_pairs(u, number[i], v, number[j], n_users=300, n_items=40)
-        found = exact_ranks(model.fit(split.train), split)
+        found = Ranks.from_model(model.fit(split.train), split)
         ranks.append((found.best, found.n_tied))
     one, other = ranks
     assert one[1].any()

@@ -27,13 +27,8 @@ from sampled_metrics import (
     Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
-    exact_ranks,
-    rank_table,
-    ranks_from_recommendations,
-    ranks_from_scores,
-    write_ranks,
 )
+from sampled_metrics.io import rank_table, write_ranks
 from sampled_metrics.io.engines import (
     collect_ranks,
     rank_table_from_recommendations,
@@ -101,7 +96,7 @@ def test_relevant_items_of_their_own(engine):
 def test_as_in_memory(engine, seed):
     table, excluded = random_table(np.random.default_rng(seed))
     table["relevance"] *= 1 + table["item"] % 2
-    want = ranks_from_scores(table.sort_values(["user", "item"]), exclude=excluded)
+    want = Ranks.from_scores(table.sort_values(["user", "item"]), exclude=excluded)
     found = collect_ranks(rank_table_from_scores(engine(table), exclude=engine(excluded)))
     for field in ("best", "n_tied", "n_items", "users", "gains"):
         np.testing.assert_array_equal(getattr(found, field), getattr(want, field))
@@ -114,8 +109,8 @@ def test_graded(engine):
     want = {(row.user, row.item, row.relevance) for row in table.itertuples() if row.relevance}
     assert set(rows_of(found, ["user", "item", "relevance"])) == want
     ranks = collect_ranks(found)
-    assert isinstance(ranks, TiedRanks)
-    graded = NDCG()(ranks.to_ranks("optimistic"))
+    assert isinstance(ranks, Ranks)
+    graded = NDCG()(ranks.break_ties("optimistic"))
     assert graded.shape == (len(set(known(ranks.users))),)
     with pytest.raises(ValueError, match=r"ranks has the relevance 2; .* collect_ranks"):
         values_per_user(found, [Recall(3)])
@@ -175,7 +170,7 @@ def test_movielens(movielens):
         def scores(self, users):
             return scores[users]
 
-    want = exact_ranks(Model(), split, progress=False)
+    want = Ranks.from_model(Model(), split, progress=False)
     users, items = (
         np.repeat(split.users, split.n_items),
         np.tile(np.arange(split.n_items), len(some)),
@@ -335,7 +330,7 @@ def test_excluded_rows_without_an_item(engine, three):
     said = r"user 1, item \(missing\): exclude lacks the item; fill it in, or drop the row"
     refused(said, engine, three, exclude=pairs)
     with pytest.raises(ValueError, match="exclude, row 1: 'item' is missing"):
-        ranks_from_scores(three, exclude=pairs)
+        Ranks.from_scores(three, exclude=pairs)
 
 
 def test_rows_without_a_user(engine, three):
@@ -442,7 +437,7 @@ def five():
         for rank, item in enumerate(items, 1)
     ]
     labels = [(user, item) for user, items in enumerate(five["labels"]) for item in items]
-    in_memory = ranks_from_recommendations(five["predictions"], five["labels"])
+    in_memory = Ranks.from_recommendations(five["predictions"], five["labels"])
     return (
         pd.DataFrame(lists, columns=["user", "item", "rank"]),
         pd.DataFrame(labels, columns=["user", "item"]),
@@ -470,7 +465,7 @@ def test_gains_of_lists(engine, five):
     labels["relevance"] = 1 + labels["item"] % 3
     ranks = collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))
     users = sorted(set(labels["user"]))
-    want = ranks_from_recommendations(
+    want = Ranks.from_recommendations(
         {u: lists[lists["user"] == u].sort_values("rank")["item"].tolist() for u in users},
         {u: dict(labels[labels["user"] == u][["item", "relevance"]].to_numpy()) for u in users},
     )
@@ -521,13 +516,13 @@ def test_values(engine, table, ties):
     metrics = [m for m in METRICS if m not in ON_RANKS]
     ranks = rank_table_from_scores(engine(table))
     in_memory = collect_ranks(ranks)
-    assert isinstance(in_memory, TiedRanks)
+    assert isinstance(in_memory, Ranks)
     assert in_memory.has_several
     assert in_memory.n_tied.any()
     values = sorted_frame(values_per_user(ranks, metrics, ties=ties))
     assert list(values) == ["user", *map(str, metrics)]
     for metric in metrics:
-        want = metric(in_memory.to_ranks(ties))
+        want = metric(in_memory.break_ties(ties))
         np.testing.assert_allclose(values[str(metric)], want, atol=1e-12)
 
 
@@ -539,7 +534,7 @@ def test_values_over_ties(engine, table):
     )
     ranks = rank_table_from_scores(engine(one))
     in_memory = collect_ranks(ranks)
-    assert isinstance(in_memory, TiedRanks)
+    assert isinstance(in_memory, Ranks)
     assert in_memory.n_tied.any()
     values = sorted_frame(values_per_user(ranks, METRICS))
     for metric in METRICS:
@@ -678,7 +673,7 @@ def test_values_are_refused_where_ranks_are(rows, columns, holes):
     values = sorted_frame(
         values_per_user(pl.from_pandas(table).lazy(), [Recall(2)], ties="optimistic")
     )
-    flat = ranks.to_ranks("optimistic") if isinstance(ranks, TiedRanks) else ranks
+    flat = ranks.break_ties("optimistic") if isinstance(ranks, Ranks) else ranks
     np.testing.assert_allclose(values["Recall@2"], Recall(2)(flat)[np.argsort(known(flat.users))])
 
 
@@ -708,7 +703,7 @@ def test_a_missing_rank_may_be_nan(engine):
 
 @pytest.mark.parametrize("run", [collect_ranks, lambda ranks: values_per_user(ranks, [Recall(3)])])
 def test_recommenders_are_not_pooled(engine, run, tmp_path):
-    one, other = TiedRanks([1, 2], 0, 9, users=[*"ab"]), TiedRanks([8, 9], 0, 9, users=[*"ab"])
+    one, other = Ranks([1, 2], 0, 9, users=[*"ab"]), Ranks([8, 9], 0, 9, users=[*"ab"])
     both = {"A": one, "B": other}
     write_ranks(both, tmp_path / "both.parquet")
     write_ranks({"A": one}, tmp_path / "one.parquet")
@@ -736,4 +731,4 @@ def test_kinds_of_ranks(engine):
     ranks = pd.DataFrame({"user": [1], "item": [1], "rank": [1]})
     assert isinstance(collect_ranks(engine(ranks)), Ranks)
     tied = collect_ranks(engine(ranks.assign(n_tied=0, n_items=3)))
-    assert isinstance(tied, TiedRanks)
+    assert isinstance(tied, Ranks)

@@ -16,9 +16,9 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
-    ranks_from_recommendations,
 )
 from shared import known
 from tables import FORMS, IDS, OTHER_IDS, column, listed, shuffled, with_ids
@@ -66,7 +66,7 @@ def test_tables_are_ranked_as_dicts_are(rows, form, graded, seed):
     }
     recommended, liked = long(predictions, labels)
     is_graded = (liked["relevance"] != 1).any()
-    want = ranks_from_recommendations(
+    want = Ranks.from_recommendations(
         predictions, labels if is_graded else {user: list(row) for user, row in labels.items()}
     )
     recommended["score"] = -recommended["rank"] / 7
@@ -77,9 +77,9 @@ def test_tables_are_ranked_as_dicts_are(rows, form, graded, seed):
     zeros = pd.DataFrame({"user": list(rows), "item": 99, "relevance": 0.0})
     for by in ("rank", "score"):
         table = mixed[["user", "item", by]]
-        assert_same(ranks_from_recommendations(FORMS[form](table), FORMS[form](liked)), want)
+        assert_same(Ranks.from_recommendations(FORMS[form](table), FORMS[form](liked)), want)
         more = shuffled(pd.concat([zeros, liked]), seed)
-        assert_same(ranks_from_recommendations(FORMS[form](table), FORMS[form](more)), want)
+        assert_same(Ranks.from_recommendations(FORMS[form](table), FORMS[form](more)), want)
 
 
 def example():
@@ -97,20 +97,20 @@ def example():
     )
 
 
-WANT = ranks_from_recommendations({8: [9, 3], 4: [2, 3, 1], 6: [1]}, {8: [3, 7], 4: [1, 2], 6: []})
+WANT = Ranks.from_recommendations({8: [9, 3], 4: [2, 3, 1], 6: [1]}, {8: [3, 7], 4: [1, 2], 6: []})
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form(form):
     recommended, liked = example()
     for table in (recommended, recommended.drop(columns="rank"), recommended.drop(columns="score")):
-        assert_same(ranks_from_recommendations(FORMS[form](table), FORMS[form](liked)), WANT)
-    assert_same(ranks_from_recommendations(recommended, FORMS[form](shuffled(liked))), WANT)
+        assert_same(Ranks.from_recommendations(FORMS[form](table), FORMS[form](liked)), WANT)
+    assert_same(Ranks.from_recommendations(recommended, FORMS[form](shuffled(liked))), WANT)
 
 
 @pytest.mark.parametrize("kind", [*IDS, *OTHER_IDS])
 def test_every_kind_of_id(kind):
-    got = ranks_from_recommendations(*(with_ids(table, kind) for table in example()))
+    got = Ranks.from_recommendations(*(with_ids(table, kind) for table in example()))
     assert_same(got, WANT, names=False)
     assert known(got.users).tolist() == listed(column(kind, WANT.users))
 
@@ -120,18 +120,18 @@ def test_files(tmp_path, suffix):
     paths = [tmp_path / f"{name}{suffix}" for name in ("recommended", "liked")]
     for table, path in zip(example(), paths, strict=True):
         table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
-    assert_same(ranks_from_recommendations(*paths), WANT)
-    assert_same(ranks_from_recommendations(str(paths[0]), example()[1]), WANT)
+    assert_same(Ranks.from_recommendations(*paths), WANT)
+    assert_same(Ranks.from_recommendations(str(paths[0]), example()[1]), WANT)
 
 
 def test_columns_with_other_names():
     recommended, liked = example()
     names: dict[str, Any] = {"user": "user_id", "item": "item_id", "rank": "place"}
     tables = [table.rename(columns=names) for table in (recommended.drop(columns="score"), liked)]
-    assert_same(ranks_from_recommendations(tables[0], tables[1], **names), WANT)
+    assert_same(Ranks.from_recommendations(tables[0], tables[1], **names), WANT)
     names = {"user": "u", "item": "i", "score": "rating", "relevance": "stars"}
     tables = [table.rename(columns=names) for table in (recommended.drop(columns="rank"), liked)]
-    got = ranks_from_recommendations(tables[0], tables[1].assign(stars=[1, 2, 3, 0]), **names)
+    got = Ranks.from_recommendations(tables[0], tables[1].assign(stars=[1, 2, 3, 0]), **names)
     assert known(got.gains).tolist() == [2, 3, 1]
     assert got.n_relevant.tolist() == [1, 2, 0]
 
@@ -142,9 +142,9 @@ def test_the_five_users_as_tables():
     five = json.loads(data.read_text())
     predictions = dict(enumerate(five["predictions"]))
     labels = {x: dict.fromkeys(row, 1) for x, row in enumerate(five["labels"])}
-    want = ranks_from_recommendations(five["predictions"], five["labels"])
+    want = Ranks.from_recommendations(five["predictions"], five["labels"])
     recommended, liked = long(predictions, labels)
-    got = ranks_from_recommendations(recommended, liked, absent="missed")
+    got = Ranks.from_recommendations(recommended, liked, absent="missed")
     for metric in METRICS:
         values = dict(enumerate(metric(want)))
         expected = [values[x] for x in known(got.users)]
@@ -159,8 +159,8 @@ def test_users_that_only_labels_have():
     with pytest.raises(
         ValueError, match=r'labels has user 2, predictions does not.*absent="missed"'
     ):
-        ranks_from_recommendations(recommended, more)
-    got = ranks_from_recommendations(recommended, more, absent="missed")
+        Ranks.from_recommendations(recommended, more)
+    got = Ranks.from_recommendations(recommended, more, absent="missed")
     assert known(got.users).tolist() == [8, 4, 6, 2, 1]
     assert got.n_relevant.tolist() == [2, 2, 0, 2, 1]
     assert known(got.n_predicted).tolist() == [2, 3, 1, 0, 0]
@@ -168,13 +168,13 @@ def test_users_that_only_labels_have():
     by_user = {user: list(rows["item"]) for user, rows in more.groupby("user")}
     lists = {8: [9, 3], 4: [2, 3, 1], 6: [1]}
     with pytest.raises(ValueError, match="predictions has user 6, labels does not"):
-        ranks_from_recommendations(lists, by_user, absent="missed")
-    want = ranks_from_recommendations(lists, {**by_user, 6: []}, absent="missed")
+        Ranks.from_recommendations(lists, by_user, absent="missed")
+    want = Ranks.from_recommendations(lists, {**by_user, 6: []}, absent="missed")
     assert_same(want[[0, 1, 2]], WANT)
     assert known(want.n_predicted).tolist() == [2, 3, 1, 0, 0]
     zero = pd.DataFrame({"user": [2], "item": [1], "relevance": [0]})
     assert_same(
-        ranks_from_recommendations(recommended, pd.concat([zero, liked.assign(relevance=1)])), WANT
+        Ranks.from_recommendations(recommended, pd.concat([zero, liked.assign(relevance=1)])), WANT
     )
 
 
@@ -199,7 +199,7 @@ def refused():
         liked,
         (
             "the score is 3.0, as that of another item of this user; say with a column of ranks "
-            "which comes first, or give the scores of all candidates to ranks_from_scores"
+            "which comes first, or give the scores of all candidates to Ranks.from_scores"
         ),
     )
     yield (
@@ -234,9 +234,9 @@ def refused():
 @pytest.mark.parametrize(("predictions", "labels", "message"), list(refused()))
 def test_refused(predictions, labels, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        ranks_from_recommendations(predictions, labels)
+        Ranks.from_recommendations(predictions, labels)
 
 
 def test_absent_is_one_of_two():
     with pytest.raises(ValueError, match="absent is 'drop'; absent must be one of 'refuse', 'miss"):
-        ranks_from_recommendations([[1]], [[1]], absent="drop")  # type: ignore[arg-type]
+        Ranks.from_recommendations([[1]], [[1]], absent="drop")  # type: ignore[arg-type]

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sampled_metrics import Ranks, TiedRanks, rank_table, ranks_from_scores, read_ranks, write_ranks
+from sampled_metrics import Ranks
+from sampled_metrics.io import rank_table, write_ranks
 from shared import known
 from tables import FORMS, shuffled
 
 FIELDS = {
     Ranks: "values offsets n_relevant n_predicted gains ideal_gains n_items users".split(),
-    TiedRanks: "best n_tied n_items users gains".split(),
+    Ranks: "best n_tied n_items users gains".split(),
 }
 
 
@@ -80,7 +81,7 @@ def lists(draw):
 
 @st.composite
 def tied(draw):
-    """A TiedRanks of several users, whose entries are mixed."""
+    """A Ranks of several users, whose entries are mixed."""
     scores = draw(
         st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=8), min_size=1, max_size=4)
     )
@@ -92,10 +93,10 @@ def tied(draw):
         st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=len(table), max_size=len(table))
     )
     table.loc[0, "relevance"] = 1.0
-    ranks = ranks_from_scores(table)
+    ranks = Ranks.from_scores(table)
     ranks = ranks[np.array(draw(st.permutations(range(len(ranks)))))]
     names = np.array(draw(user_names(len(scores))))
-    return TiedRanks(ranks.best, ranks.n_tied, ranks.n_items, names[ranks.users], ranks.gains)
+    return Ranks(ranks.best, ranks.n_tied, ranks.n_items, names[ranks.users], ranks.gains)
 
 
 def kind(ranks):
@@ -110,7 +111,7 @@ several = st.lists(lists() | tied(), min_size=1, max_size=3).filter(
 @given(several)
 def test_a_table_is_read_as_what_it_was_made_of(each):
     want = {f"recommender {i}": ranks for i, ranks in enumerate(each)}
-    assert_same_named(read_ranks(rank_table(want)), want)
+    assert_same_named(Ranks.read(rank_table(want)), want)
 
 
 @settings(max_examples=50)
@@ -128,7 +129,7 @@ def test_files_are_read_as_they_were_written(tmp_path_factory, each, suffix):
                 write_ranks(want, path)
         else:
             write_ranks(want, path)
-            assert_same_named(read_ranks(path), want)
+            assert_same_named(Ranks.read(path), want)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -138,19 +139,19 @@ def test_any_name_is_read_as_it_was_written(tmp_path, suffix, text):
     path = tmp_path / f"ranks{suffix}"
     users = Ranks([1, 2], [0, 1, 2, 2], [1, 1, 1], users=[text, "c", "d"])
     write_ranks({"m": users}, path)
-    assert_same_named(read_ranks(path), {"m": users})
+    assert_same_named(Ranks.read(path), {"m": users})
     ranks = Ranks([1], [0, 1, 1], [1, 1], gains=[2.0], ideal_gains=[2.0, 0.1], users=[7, 8])
     write_ranks({text: ranks}, path)
-    assert_same_named(read_ranks(path), {text: ranks})
+    assert_same_named(Ranks.read(path), {text: ranks})
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_order_of_the_rows_does_not_matter(form):
-    """Only users, and the entries of a TiedRanks, come in the order of the rows."""
+    """Only users, and the entries of a Ranks, come in the order of the rows."""
     ranks = Ranks.from_lists([[4, 2], [9], [1, 3, 8]], n_items=[9, 10, 11], users=list("bca"))
     want = {"A": ranks, "B": ranks[:2]}
     table = shuffled(rank_table(want).assign(item=7, group="x"))
-    read = read_ranks(FORMS[form](table))
+    read = Ranks.read(FORMS[form](table))
     assert set(read) == set(want)
     for name, one in want.items():
         at = [known(read[name].users).tolist().index(user) for user in known(one.users)]
@@ -160,7 +161,7 @@ def test_the_order_of_the_rows_does_not_matter(form):
 def test_columns():
     """Counts are nullable integers; a column is there if some recommender has it."""
     one = Ranks([3], [0, 1, 1], [2, 0], [5, 5], [2.0], [2.0, 1.0], users=["ann", "bob"])
-    other = TiedRanks([1, 2], [0, 3], 9, users=["bob", "ann"])
+    other = Ranks([1, 2], [0, 3], 9, users=["bob", "ann"])
     table = rank_table({"one": one, "other": other})
     assert table.astype(object).where(table.notna(), None).to_dict("list") == {
         "recommender": ["one", "one", "other", "other"],
@@ -186,11 +187,11 @@ def test_users_without_names_are_numbered():
     ranks = Ranks.from_lists([[5, 3], [], [1]])
     assert rank_table({"a": ranks})["user"].tolist() == [0, 0, 2]
     assert_same_named(
-        read_ranks(rank_table({"a": ranks, "b": np.array([7, 7, 1]), "c": TiedRanks([2], 1, 4)})),
+        Ranks.read(rank_table({"a": ranks, "b": np.array([7, 7, 1]), "c": Ranks([2], 1, 4)})),
         {
             "a": Ranks.from_lists([[5, 3], [1]], users=[0, 2]),
             "b": Ranks.from_lists([[7], [7], [1]], users=[0, 1, 2]),
-            "c": TiedRanks([2], 1, 4, users=[0]),
+            "c": Ranks([2], 1, 4, users=[0]),
         },
     )
 
@@ -198,29 +199,29 @@ def test_users_without_names_are_numbered():
 def test_tables_made_by_hand(tmp_path):
     table = {"user": ["ann", "bob", "ann"], "rank": [5, np.nan, 3]}
     want = Ranks([3, 5], [0, 2, 2], [2, 1], users=["ann", "bob"])
-    assert_same_named(read_ranks(pd.DataFrame(table)), {"ranks": want})
+    assert_same_named(Ranks.read(pd.DataFrame(table)), {"ranks": want})
     path = tmp_path / "mine.csv"
     path.write_text("user,rank,item\nann,5,x\nbob,,y\nann,3,z\n")
-    assert_same_named(read_ranks(path), {"mine": want})
+    assert_same_named(Ranks.read(path), {"mine": want})
     other = pd.DataFrame({"who": table["user"], "place": table["rank"], "model": [1, 2, 1]})
     names = {"user": "who", "rank": "place"}
-    assert_same_named(read_ranks(other, recommender=None, **names), {"ranks": want})
-    by_model = read_ranks(other, recommender="model", **names)
+    assert_same_named(Ranks.read(other, recommender=None, **names), {"ranks": want})
+    by_model = Ranks.read(other, recommender="model", **names)
     assert_same_named(by_model, {"1": want[:1], "2": want[1:]})
-    # An item of relevance 0 is not relevant, and a TiedRanks says how many tie, if none.
+    # An item of relevance 0 is not relevant, and a Ranks says how many tie, if none.
     graded = pd.DataFrame(table | {"relevance": [0, 2, 3]})
     assert_same(
-        read_ranks(graded)["ranks"],
+        Ranks.read(graded)["ranks"],
         Ranks([3], [0, 0, 1], [1, 1], None, [3], [2, 3], None, ["bob", "ann"]),
     )
     deep = pd.DataFrame({"user": [1], "rank": [2**53], "n_items": [2**53]})
-    assert_same(read_ranks(deep)["ranks"], Ranks.from_lists([[2**53]], n_items=2**53, users=[1]))
+    assert_same(Ranks.read(deep)["ranks"], Ranks.from_lists([[2**53]], n_items=2**53, users=[1]))
     with pytest.raises(ValueError, match="the rank is 16777216; give it as an integer: float32"):
-        read_ranks(pd.DataFrame({"user": [1], "rank": np.array([2**24], np.float32)}))
+        Ranks.read(pd.DataFrame({"user": [1], "rank": np.array([2**24], np.float32)}))
     ties = pd.DataFrame({"user": [1, 2], "rank": [2, 1], "n_tied": [0, 0], "n_items": [5, 5]})
-    assert_same(read_ranks(ties)["ranks"], TiedRanks([2, 1], 0, 5, users=[1, 2]))
+    assert_same(Ranks.read(ties)["ranks"], Ranks([2, 1], 0, 5, users=[1, 2]))
     assert_same(
-        read_ranks(ties.drop(columns="n_tied"))["ranks"],
+        Ranks.read(ties.drop(columns="n_tied"))["ranks"],
         Ranks.from_lists([[2], [1]], n_items=5, users=[1, 2]),
     )
 
@@ -292,34 +293,34 @@ TABLES = {
 @pytest.mark.parametrize("message", TABLES)
 def test_tables_that_are_refused(message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        read_ranks(TABLES[message]())
+        Ranks.read(TABLES[message]())
 
 
 def test_further_columns_that_cannot_be_several_rankings():
-    want = read_ranks(made(recommender="m"))
+    want = Ranks.read(made(recommender="m"))
     for more in (
         made(recommender="m", country=["x", "y", "x"]),  # one value for each user
         made(recommender="m", item=["tea", "nut", "jam"], group=[1, 1, 1]),
     ):
-        assert_same_named(read_ranks(more), want)
+        assert_same_named(Ranks.read(more), want)
     titled = made(recommender="m", title=["Tea", "Nut", "Jam"], item=[1, 2, 3])
-    assert_same_named(read_ranks(titled, ignore=["title"]), want)
+    assert_same_named(Ranks.read(titled, ignore=["title"]), want)
     listed = made(recommender="m", tags=[["x"], [], ["x", "y"]])
-    assert_same_named(read_ranks(listed, ignore=["tags"]), want)
+    assert_same_named(Ranks.read(listed, ignore=["tags"]), want)
     with pytest.raises(ValueError, match=r"user 'a' has 'tags' \['x', 'y'\], in row 0 \['x'\]"):
-        read_ranks(listed)
-    assert_same_named(read_ranks(made(model="m"), ignore=["model"]), {"ranks": want["m"]})
+        Ranks.read(listed)
+    assert_same_named(Ranks.read(made(model="m"), ignore=["model"]), {"ranks": want["m"]})
     hashes = made(recommender="m", run=["12e4567", "x", "34e9999"])
     with pytest.raises(ValueError, match="user 'a' has 'run' '34e9999', in row 0 '12e4567'"):
-        read_ranks(hashes)
+        Ranks.read(hashes)
     numbered = made(recommender="m")
     numbered[0] = [1, 2, 3]  # a name that is no string cannot be given, and is not read
-    assert_same_named(read_ranks(numbered), want)
+    assert_same_named(Ranks.read(numbered), want)
     folds = pd.DataFrame(
         {"recommender": ["A", "B"], "user": "u", "rank": [3, 4], "fold": [1, 2]}
     )  # each recommender has one ranking
     want = {name: Ranks.from_lists([[rank]], users=["u"]) for name, rank in (("A", 3), ("B", 4))}
-    assert_same_named(read_ranks(folds), want)
+    assert_same_named(Ranks.read(folds), want)
     for odd, message in (
         ("title", "ignore is 'title'; ignore must be a list"),
         ([3], "ignore has 3; it must be the name of a column"),
@@ -328,7 +329,7 @@ def test_further_columns_that_cannot_be_several_rankings():
         (["n_tied"], "ignore has 'n_tied', which is a column that is read"),
     ):
         with pytest.raises(ValueError, match=message):
-            read_ranks(titled, ignore=odd)  # type: ignore[arg-type]
+            Ranks.read(titled, ignore=odd)  # type: ignore[arg-type]
 
 
 def test_rows_of_a_lazy_table_in_any_order():
@@ -338,53 +339,53 @@ def test_rows_of_a_lazy_table_in_any_order():
     lazy = frame.group_by("user", "rank").agg(pl.col("country").first())
     lazy = lazy.with_columns(recommender=pl.lit("m"), rank=pl.col("rank") + 1)
     for _ in range(5):
-        assert len(read_ranks(lazy)["m"]) == 50
+        assert len(Ranks.read(lazy)["m"]) == 50
 
 
 def test_an_index_that_was_written_is_not_read(tmp_path):
-    want, shuffled = read_ranks(made(recommender="m")), made(recommender="m").iloc[[2, 1, 0]]
+    want, shuffled = Ranks.read(made(recommender="m")), made(recommender="m").iloc[[2, 1, 0]]
     made(recommender="m").to_csv(tmp_path / "r.csv")
     shuffled.to_parquet(tmp_path / "r.parquet")
-    assert_same_named(read_ranks(tmp_path / "r.csv"), want)
-    assert_same_named(read_ranks(pd.read_csv(tmp_path / "r.csv")), want)
+    assert_same_named(Ranks.read(tmp_path / "r.csv"), want)
+    assert_same_named(Ranks.read(pd.read_csv(tmp_path / "r.csv")), want)
     pd.concat({"A": made(), "B": made()}).to_csv(tmp_path / "two.csv")  # two columns have no name
     with pytest.raises(ValueError, match="no column 'recommender', but 'Unnamed: 0'"):
-        read_ranks(tmp_path / "two.csv")
+        Ranks.read(tmp_path / "two.csv")
     for indexed in (
         pd.concat({"A": made(), "B": made()}),
         made(recommender="m").set_index("recommender"),
         made(fold=[1, 1, 2]).set_index("fold"),
     ):
         with pytest.raises(ValueError, match=r"table has the index \[.*reset_index"):
-            read_ranks(indexed)
-    back = read_ranks(tmp_path / "r.parquet")["m"]
+            Ranks.read(indexed)
+    back = Ranks.read(tmp_path / "r.parquet")["m"]
     assert known(back.users).tolist() == ["a", "b"]
     made()["rank"].set_axis(["u", "v", "w"]).to_csv(tmp_path / "i.csv")
-    ranks = read_ranks(tmp_path / "i.csv", user="Unnamed: 0")["i"]
+    ranks = Ranks.read(tmp_path / "i.csv", user="Unnamed: 0")["i"]
     assert known(ranks.users).tolist() == ["u", "v", "w"]
 
 
 def test_what_is_missing_everywhere_is_the_same(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("recommender,user,rank,fold\nm,v,2,\nm,v,3,\n")
-    assert read_ranks(path)["m"].n_relevant.tolist() == [2]  # type: ignore[union-attr]
+    assert Ranks.read(path)["m"].n_relevant.tolist() == [2]  # type: ignore[union-attr]
     path.write_text("recommender,user,rank,fold\nm,u,1,1\nm,u,4,\n")
     with pytest.raises(ValueError, match="row 1: user 'u' has 'fold' nan, in row 0 '1'"):
-        read_ranks(path)
+        Ranks.read(path)
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_a_file_without_commas(tmp_path, separator):
     made().to_csv(tmp_path / "r.csv", sep=separator, index=False)
     with pytest.raises(ValueError, match=r"its first line has .* and no comma") as refused:
-        read_ranks(tmp_path / "r.csv")
+        Ranks.read(tmp_path / "r.csv")
     assert str(refused.value).endswith("columns must be separated by commas")
 
 
 def test_a_column_that_was_named_must_be_there():
     for keyword in ("n_tied", "n_items", "relevance", "n_predicted", "recommender"):
         with pytest.raises(ValueError, match=f"table has no column 'x', .*{keyword}="):
-            read_ranks(made(), **{keyword: "x"})
+            Ranks.read(made(), **{keyword: "x"})
 
 
 def test_ranks_that_are_refused(tmp_path):
@@ -429,20 +430,20 @@ def test_ranks_that_are_refused(tmp_path):
     tuples = Ranks.from_lists([[1]], users=np.fromiter([(1, 2)], object, 1))
     with pytest.raises(ValueError, match=r"recommenders has the user \(1, 2\); a file keeps"):
         write_ranks({"a": tuples}, tmp_path / "ranks.parquet")
-    assert_same(read_ranks(rank_table({"a": tuples}))["a"], tuples)
+    assert_same(Ranks.read(rank_table({"a": tuples}))["a"], tuples)
     unnamed = Ranks.from_lists([[1], [2]], users=["", "x"])
     for named in ({"a": unnamed}, {"": [1]}):
         with pytest.raises(ValueError, match='recommenders has the name ""'):
             write_ranks(named, tmp_path / "ranks.csv")
         write_ranks(named, tmp_path / "ranks.parquet")
-        assert list(read_ranks(tmp_path / "ranks.parquet")) == list(named)
+        assert list(Ranks.read(tmp_path / "ranks.parquet")) == list(named)
 
 
 def test_the_index_of_a_series_names_its_users(tmp_path):
     """In the file as in `evaluate`, which aligns by it."""
     first = pd.Series([1, 5, 9], index=["ann", "bob", "eve"])
     write_ranks({"A": first, "B": first[::-1]}, tmp_path / "r.csv")
-    back = read_ranks(tmp_path / "r.csv")
+    back = Ranks.read(tmp_path / "r.csv")
     for name in "AB":
         ranks = back[name]
         assert isinstance(ranks, Ranks)

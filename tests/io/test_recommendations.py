@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics import ranks_from_recommendations
+from sampled_metrics import Ranks
 from shared import known
 
 # Small ones meet often; 2**20 - 1 needs a large table, and larger ones are renumbered.
@@ -74,7 +74,7 @@ def test_recommendations_become_the_positions_of_the_labels(users, form, copies)
     """Copies make several blocks of users where an item is close to 2**20."""
     predictions = [listed for listed, _ in users] * copies
     labels = [sorted(relevant) for _, relevant in users] * copies
-    got = ranks_from_recommendations(FORMS[form](predictions), FORMS[form](labels))
+    got = Ranks.from_recommendations(FORMS[form](predictions), FORMS[form](labels))
     check(got, predictions, [dict.fromkeys(row, 1) for row in labels], graded=False)
 
 
@@ -92,14 +92,14 @@ def test_one_label_and_a_list_of_the_same_length_for_every_user(data, length, n_
     predictions = [[kind(item) for item in listed] for listed in predictions]
     labels = [[kind(item)] for item in labels]
     gains = [dict.fromkeys(row, 1) for row in labels]
-    check(ranks_from_recommendations(predictions, labels), predictions, gains, graded=False)
+    check(Ranks.from_recommendations(predictions, labels), predictions, gains, graded=False)
     longer, more = [*predictions, []], [*gains, {kind(3): 1}]
-    check(ranks_from_recommendations(longer, [*labels, [kind(3)]]), longer, more, graded=False)
+    check(Ranks.from_recommendations(longer, [*labels, [kind(3)]]), longer, more, graded=False)
     x, first, second = (data.draw(st.integers(0, end)) for end in (n_users - 1, *[length - 1] * 2))
     if first != second:
         predictions[x][first] = item = predictions[x][second]
         with pytest.raises(ValueError, match=rf"predictions\[{x}\] holds item {item!r} twice"):
-            ranks_from_recommendations(predictions, labels)
+            Ranks.from_recommendations(predictions, labels)
 
 
 @given(users=users, kind=st.sampled_from([int, str]), seed=st.integers(0, 9))
@@ -110,7 +110,7 @@ def test_gains_follow_their_items(users, kind, seed):
         {kind(item): float(rng.choice([0, 0.5, 1, 2, 1e-300, 1e300])) for item in relevant}
         for _, relevant in users
     ]
-    got = ranks_from_recommendations(predictions, labels)
+    got = Ranks.from_recommendations(predictions, labels)
     check(got, predictions, labels, graded=bool(labels))
 
 
@@ -127,7 +127,7 @@ def test_sparse_labels_are_the_same_as_lists(users, graded, seed):
     rows, columns, gains = np.array(places, dtype=int).reshape(-1, 3).T
     table = sparse.coo_array((gains, (rows, columns)), shape=(len(users), 20)).tocsr()
     for kind in (table, table.astype(np.float32), table.tocsc(), sparse.csr_matrix(table)):
-        got = ranks_from_recommendations(predictions, kind)
+        got = Ranks.from_recommendations(predictions, kind)
         check(got, predictions, labels, graded=(gains != 1).any())
 
 
@@ -138,7 +138,7 @@ def assert_same(got, want):
 
 def test_sparse_labels_of_every_kind():
     predictions = [[3, 0, 1], [2, 1]]
-    want = ranks_from_recommendations(predictions, [{0: 2, 1: 1, 2: 5}, {1: 1}])
+    want = Ranks.from_recommendations(predictions, [{0: 2, 1: 1, 2: 5}, {1: 1}])
     table = np.array([[2, 1, 5, 0], [0, 1, 0, 0]])
     unsorted = sparse.csr_array(([5, 2, 1, 1], [2, 0, 1, 1], [0, 3, 4]), shape=(2, 4))
     zero = sparse.csr_array(([2, 1, 5, 0, 1], [0, 1, 2, 3, 1], [0, 4, 5]), shape=(2, 4))
@@ -148,11 +148,11 @@ def test_sparse_labels_of_every_kind():
     tables: list[Any] = [unsorted, zero, twice, pairs, *(kind(table) for kind in kinds)]
     for labels in tables:
         before = labels.copy()
-        assert_same(ranks_from_recommendations(predictions, labels), want)
+        assert_same(Ranks.from_recommendations(predictions, labels), want)
         assert (before != labels).nnz == 0
         assert before.nnz == labels.nnz
     stored_false = sparse.csr_array(([True, False], [0, 1], [0, 2, 2]), shape=(2, 4))
-    got = ranks_from_recommendations(predictions, stored_false)
+    got = Ranks.from_recommendations(predictions, stored_false)
     assert got.n_relevant.tolist() == [1, 0]
     assert got.values.tolist() == [2]
 
@@ -166,8 +166,8 @@ def test_sparse_labels_that_are_stored_300_times_do_not_overflow(dtype):
         sparse.coo_array((ones, cells), shape=(1, 4)),
         sparse.csr_array((ones, cells[1], [0, 300]), shape=(1, 4)),
     ):
-        got = ranks_from_recommendations([[2, 1]], labels)
-        assert_same(got, ranks_from_recommendations([[2, 1]], [{2: 300}]))
+        got = Ranks.from_recommendations([[2, 1]], labels)
+        assert_same(got, Ranks.from_recommendations([[2, 1]], [{2: 300}]))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint32, np.uint64, "U3"])
@@ -178,10 +178,10 @@ def test_matrices(dtype):
     for labels in ([[126], [127]], [{126}, {127}], np.array([[126], [127]])):
         if dtype == "U3":
             labels = [[str(item) for item in row] for row in labels]
-        assert ranks_from_recommendations(predictions, labels).values.tolist() == [1, 2]
+        assert Ranks.from_recommendations(predictions, labels).values.tolist() == [1, 2]
     if np.dtype(dtype).kind == "u":
         table = np.array([[255, 128], [200, 0]], dtype=dtype)
-        assert ranks_from_recommendations(table, [[128], [200]]).values.tolist() == [2, 1]
+        assert Ranks.from_recommendations(table, [[128], [200]]).values.tolist() == [2, 1]
 
 
 def test_matrices_of_every_layout():
@@ -196,14 +196,14 @@ def test_matrices_of_every_layout():
     )
     for form in tables:
         wanted = [[str(i) for i in row] for row in labels] if form is tables[-1] else labels
-        assert ranks_from_recommendations(form, wanted).values.tolist() == [3] * 4
-    assert ranks_from_recommendations(np.empty((2, 0)), [[1], []]).n_relevant.tolist() == [1, 0]
-    assert len(ranks_from_recommendations([], [])) == 0
+        assert Ranks.from_recommendations(form, wanted).values.tolist() == [3] * 4
+    assert Ranks.from_recommendations(np.empty((2, 0)), [[1], []]).n_relevant.tolist() == [1, 0]
+    assert len(Ranks.from_recommendations([], [])) == 0
 
 
 def test_mappings_of_other_types_and_gains_of_every_type():
     labels: list[Any] = [Counter("abb"), {"a": True, "b": np.False_}, {"b": np.float32(2), "a": 3}]
-    got = ranks_from_recommendations([["b", "a"]] * 3, labels)
+    got = Ranks.from_recommendations([["b", "a"]] * 3, labels)
     assert got.values.tolist() == [1, 2, 2, 1, 2]
     assert known(got.gains).tolist() == [2, 1, 1, 2, 3]
 
@@ -211,35 +211,35 @@ def test_mappings_of_other_types_and_gains_of_every_type():
 def test_nothing_handed_in_is_changed():
     predictions, labels = np.array([[1, 2], [3, 4]]), {"a": [1]}
     predictions.flags.writeable = False
-    assert ranks_from_recommendations(predictions, [[2], [3]]).values.tolist() == [2, 1]
+    assert Ranks.from_recommendations(predictions, [[2], [3]]).values.tolist() == [2, 1]
     users = defaultdict(list, {"a": [1]})
     with pytest.raises(ValueError, match="predictions has user 'b', labels does not"):
-        ranks_from_recommendations({"a": [1], "b": [1]}, users)
+        Ranks.from_recommendations({"a": [1], "b": [1]}, users)
     assert dict(users) == labels
 
 
 def test_a_zero_character_at_the_end_counts():
-    got = ranks_from_recommendations([["a\0", "a", "b"]], [["a"]])
+    got = Ranks.from_recommendations([["a\0", "a", "b"]], [["a"]])
     assert got.values.tolist() == [2]
-    assert ranks_from_recommendations([["a"]], [["a\0"]]).values.tolist() == []
+    assert Ranks.from_recommendations([["a"]], [["a\0"]]).values.tolist() == []
 
 
 def test_a_label_of_one_block_is_not_found_in_another():
     """Each user's label is what the user 16 before has as a prediction."""
     predictions = [[x, 2**20 - 1 - x] for x in range(100)]
     labels = [[x - 16] for x in range(16, 116)]
-    assert ranks_from_recommendations(predictions, [[9]] * 16 + labels[:84]).values.tolist() == [1]
+    assert Ranks.from_recommendations(predictions, [[9]] * 16 + labels[:84]).values.tolist() == [1]
 
 
 def test_many_users_in_blocks():
     """4,000 users of 1,000 items, more than one block has slots for: each finds their own."""
     predictions = (np.arange(4000)[:, None] + np.arange(10)) % 1000
     labels = (np.arange(4000)[:, None] + [3, 17]) % 1000
-    ranks = ranks_from_recommendations(predictions, labels)
+    ranks = Ranks.from_recommendations(predictions, labels)
     assert ranks.values.tolist() == [4] * 4000
     predictions[3500, 9] = predictions[3500, 0]
     with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500 twice"):
-        ranks_from_recommendations(predictions, labels)
+        Ranks.from_recommendations(predictions, labels)
 
 
 # Who belongs to whom
@@ -248,26 +248,26 @@ def test_many_users_in_blocks():
 def test_dicts_are_paired_by_user():
     predictions = {"ann": [1, 2], "bob": [3, 1], "eve": []}
     labels = {"eve": [1], "bob": [1], "ann": [1, 5]}
-    got = ranks_from_recommendations(predictions, labels)
-    assert_same(got, ranks_from_recommendations([[1, 2], [3, 1], []], [[1, 5], [1], [1]]))
+    got = Ranks.from_recommendations(predictions, labels)
+    assert_same(got, Ranks.from_recommendations([[1, 2], [3, 1], []], [[1, 5], [1], [1]]))
     graded = {"eve": {1: 2}, "bob": {1: 1}, "ann": {1: 3, 5: 1}}
-    assert known(ranks_from_recommendations(predictions, graded).gains).tolist() == [3, 1]
+    assert known(Ranks.from_recommendations(predictions, graded).gains).tolist() == [3, 1]
 
 
 def test_equal_indexes_pass():
     table = pd.DataFrame({"user": list("babc"), "item": [1, 2, 3, 4]})
     predictions = table.groupby("user")["item"].agg(list)
-    got = ranks_from_recommendations(predictions, predictions.map(lambda row: row[-1:]))
+    got = Ranks.from_recommendations(predictions, predictions.map(lambda row: row[-1:]))
     assert got.values.tolist() == [1, 2, 1]
     two = predictions.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
-    assert ranks_from_recommendations(two, two).values.tolist() == [1, 1, 2, 1]
+    assert Ranks.from_recommendations(two, two).values.tolist() == [1, 1, 2, 1]
 
 
 def test_an_index_on_one_side_is_not_needed():
     lists, labels = [[1, 2], [3, 1]], [[1], [1]]
-    want = ranks_from_recommendations(lists, labels)
-    assert_same(ranks_from_recommendations(pd.Series(lists, index=[7, 9]), labels), want)
-    assert_same(ranks_from_recommendations(lists, pd.Series(labels, index=[9, 7])), want)
+    want = Ranks.from_recommendations(lists, labels)
+    assert_same(Ranks.from_recommendations(pd.Series(lists, index=[7, 9]), labels), want)
+    assert_same(Ranks.from_recommendations(lists, pd.Series(labels, index=[9, 7])), want)
 
 
 @pytest.mark.parametrize("index", [["b", "a"], ["a", "c"], ["a", "b", "c"], [0, 1]])
@@ -276,18 +276,18 @@ def test_other_indexes_are_refused(index):
     labels = pd.Series([[1]] * len(index), index=index)
     remedy = r"predictions and labels have different indexes.*labels.reindex\(predictions.index\)"
     with pytest.raises(ValueError, match=remedy):
-        ranks_from_recommendations(predictions, labels)
+        Ranks.from_recommendations(predictions, labels)
 
 
 def test_the_remedies_for_other_indexes_work():
     predictions = pd.Series([[1], [2]], index=["a", "b"])
     labels = pd.Series([[2], [1]], index=["b", "a"])
-    got = ranks_from_recommendations(predictions, labels.reindex(predictions.index))
+    got = Ranks.from_recommendations(predictions, labels.reindex(predictions.index))
     assert got.values.tolist() == [1, 1]
     # A user without labels is NaN after reindex, not an empty list: said, not counted.
     with pytest.raises(ValueError, match=r"labels\['b'\] is nan; give a list of items"):
-        ranks_from_recommendations(predictions, labels[["a"]].reindex(predictions.index))
-    got = ranks_from_recommendations(predictions.to_dict(), labels.to_dict())
+        Ranks.from_recommendations(predictions, labels[["a"]].reindex(predictions.index))
+    got = Ranks.from_recommendations(predictions.to_dict(), labels.to_dict())
     assert got.values.tolist() == [1, 1]
 
 
@@ -312,7 +312,7 @@ def test_the_remedies_for_other_indexes_work():
 )
 def test_instances_that_do_not_fit(predictions, labels, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        ranks_from_recommendations(predictions, labels)
+        Ranks.from_recommendations(predictions, labels)
 
 
 # What is no list of items
@@ -409,15 +409,15 @@ LARGE = 2**63
 )
 def test_bad_recommendations(predictions, labels, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        ranks_from_recommendations(predictions, labels)
+        Ranks.from_recommendations(predictions, labels)
 
 
 def test_users_keep_their_names():
-    ranks = ranks_from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]})
+    ranks = Ranks.from_recommendations({"ann": [7, 5], "bob": [5]}, {"bob": [5], "ann": [5]})
     assert known(ranks.users).tolist() == ["ann", "bob"]
     with pytest.raises(ValueError, match=r"the users of predictions\[1\] is 4; ids must be all"):
-        ranks_from_recommendations({"ann": [7, 5], 4: [5]}, {4: [5], "ann": [5]})
+        Ranks.from_recommendations({"ann": [7, 5], 4: [5]}, {4: [5], "ann": [5]})
     index = pd.Index([11, 12])
     series = pd.Series([[7, 5], [5]], index=index), pd.Series([[5], [5]], index=index)
-    assert known(ranks_from_recommendations(*series).users).tolist() == [11, 12]
-    assert ranks_from_recommendations([[1]], [[1]]).users is None
+    assert known(Ranks.from_recommendations(*series).users).tolist() == [11, 12]
+    assert Ranks.from_recommendations([[1]], [[1]]).users is None

@@ -14,17 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampled_metrics import (
-    NDCG,
-    AveragePrecision,
-    Recall,
-    ReciprocalRank,
-    Split,
-    TiedRanks,
-    exact_ranks,
-    ranks_from_recommendations,
-    ranks_from_scores,
-)
+from sampled_metrics import NDCG, AveragePrecision, Ranks, Recall, ReciprocalRank, Split
 from shared import known
 from tables import FORMS, IDS, OTHER_IDS, column, listed, shuffled, with_ids
 
@@ -98,11 +88,11 @@ def test_ranks_are_counts(evaluation, form, seed):
         for given in ((scores, "score"), (relevant, "relevance"))
     )
     gone = pd.DataFrame(sorted(excluded) * 2, columns=["user", "item"], dtype=np.int64)
-    got = ranks_from_scores(table, wanted, exclude=gone)
+    got = Ranks.from_scores(table, wanted, exclude=gone)
     assert as_set(got) == want
     assert len(got) == sum(gain > 0 for row in relevant.values() for gain in row.values())
     by_user = {user: [item for other, item in excluded if other == user] for user in scores}
-    assert as_set(ranks_from_scores(scores, relevant, exclude=by_user)) == want
+    assert as_set(Ranks.from_scores(scores, relevant, exclude=by_user)) == want
 
 
 @given(evaluations(), st.integers(0, 9))
@@ -111,7 +101,7 @@ def test_relevance_in_the_same_table(evaluation, seed):
     table = shuffled(as_table(scores, "score"), seed)
     pairs = zip(table["user"], table["item"], strict=True)
     table["relevance"] = [relevant[user].get(item, 0) for user, item in pairs]
-    assert as_set(ranks_from_scores(table)) == by_definition(scores, relevant)
+    assert as_set(Ranks.from_scores(table)) == by_definition(scores, relevant)
 
 
 def example():
@@ -126,27 +116,27 @@ def example():
     )
 
 
-EXPECTED = TiedRanks([2, 2, 2], [1, 1, 1], [4, 4, 3], users=[3, 3, 1])
+EXPECTED = Ranks([2, 2, 2], [1, 1, 1], [4, 4, 3], users=[3, 3, 1])
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_table(form):
     table = example()
-    got = ranks_from_scores(FORMS[form](table))
+    got = Ranks.from_scores(FORMS[form](table))
     assert_same(got, EXPECTED)
     positive = table[table["relevance"] > 0][["user", "item"]]
-    assert_same(ranks_from_scores(FORMS[form](table), FORMS[form](positive)), EXPECTED)
-    assert_same(ranks_from_scores(table, FORMS[form](shuffled(positive))), EXPECTED)
+    assert_same(Ranks.from_scores(FORMS[form](table), FORMS[form](positive)), EXPECTED)
+    assert_same(Ranks.from_scores(table, FORMS[form](shuffled(positive))), EXPECTED)
 
 
 @pytest.mark.parametrize("kind", [*IDS, *OTHER_IDS])
 def test_every_kind_of_id(kind):
     table = example()
     positive = table[table["relevance"] > 0][["user", "item"]]
-    got = ranks_from_scores(with_ids(table, kind))
+    got = Ranks.from_scores(with_ids(table, kind))
     assert_same(got, EXPECTED, ("best", "n_tied", "n_items", "gains"))
     assert known(got.users).tolist() == listed(column(kind, EXPECTED.users))
-    assert_same(ranks_from_scores(with_ids(table, kind), with_ids(positive, kind)), got)
+    assert_same(Ranks.from_scores(with_ids(table, kind), with_ids(positive, kind)), got)
 
 
 def test_ids_of_one_kind_in_different_columns():
@@ -156,17 +146,17 @@ def test_ids_of_one_kind_in_different_columns():
     kinds = ["str", "objects of str", "category", "arrow str", "polars Enum", "arrow dictionary"]
     for one in kinds:
         for other in kinds:
-            got = ranks_from_scores(with_ids(table, one), with_ids(positive, other))
+            got = Ranks.from_scores(with_ids(table, one), with_ids(positive, other))
             assert got.best.tolist() == EXPECTED.best.tolist()
     for other in ("int32", "float", "nullable", "polars UInt8", "category of int"):
-        got = ranks_from_scores(table, with_ids(positive, other))
+        got = Ranks.from_scores(table, with_ids(positive, other))
         assert_same(got, EXPECTED)
 
 
 def test_ids_up_to_the_largest_integer():
     largest = 2**63 - 1
     table = example().assign(user=example()["user"] - 3 + largest)
-    assert known(ranks_from_scores(table).users).tolist() == [largest, largest, largest - 2]
+    assert known(Ranks.from_scores(table).users).tolist() == [largest, largest, largest - 2]
 
 
 @pytest.mark.parametrize(
@@ -179,26 +169,26 @@ def test_floats_that_may_stand_for_two_integers_are_no_ids(dtype, first, name):
     table = pd.DataFrame({"user": [1], "item": [1], "score": [0.5], "relevance": [1]})
     for sign in (1, -1):
         exact = table.assign(**{name: pd.Series([sign * (first - 1)], dtype=dtype)})
-        assert len(ranks_from_scores(exact)) == 1
+        assert len(Ranks.from_scores(exact)) == 1
         large = table.assign(**{name: pd.Series([sign * first], dtype=dtype)})
         message = rf"scores, row 0: '{name}' is .*; ids must be given as integers: {dtype.lower()}"
         for form in (large, pl.from_pandas(large) if dtype != "float16" else large):
             with pytest.raises(ValueError, match=message):
-                ranks_from_scores(form)
+                Ranks.from_scores(form)
     items = np.array([first], dtype=dtype.lower())
     with pytest.raises(ValueError, match=r"relevant\[1\]: the item .*; ids must be given as int"):
-        ranks_from_scores({1: {first: 0.5, first + 1: 0.6}}, {1: items})
+        Ranks.from_scores({1: {first: 0.5, first + 1: 0.6}}, {1: items})
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "uint64", "Float64", "object"])
 def test_scores_of_every_type(dtype):
     table = example()
     scores = (table["score"] * 10).astype(dtype)
-    assert_same(ranks_from_scores(table.assign(score=scores)), EXPECTED)
-    assert_same(ranks_from_scores(table.assign(relevance=table["relevance"] == 1)), EXPECTED)
+    assert_same(Ranks.from_scores(table.assign(score=scores)), EXPECTED)
+    assert_same(Ranks.from_scores(table.assign(relevance=table["relevance"] == 1)), EXPECTED)
     large = table["score"].rank().astype(np.int64) + 2**53  # floats do not tell these apart
-    want = ranks_from_scores(table.assign(score=table["score"].rank()))
-    assert_same(ranks_from_scores(table.assign(score=large)), want)
+    want = Ranks.from_scores(table.assign(score=table["score"].rank()))
+    assert_same(Ranks.from_scores(table.assign(score=large)), want)
 
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "csv", "decimal", "object", "dict"])
@@ -223,21 +213,21 @@ def test_large_integers_among_which_one_is_no_integer_are_not_rounded(tmp_path, 
         table = tmp_path / "scores.csv"
         pd.DataFrame(rows | {"score": pd.Series(scores, dtype=object)}).to_csv(table)
     with pytest.raises(ValueError, match=f"{large + 1}.*; an integer so large is rounded where"):
-        ranks_from_scores(table, {1: [1]}, exclude={1: [3]})
+        Ranks.from_scores(table, {1: [1]}, exclude={1: [3]})
 
 
 def test_columns_with_other_names():
     other = {"user": "user_id", "item": "item_id", "score": "prediction", "relevance": "rating"}
     table = example().rename(columns=other)
-    assert_same(ranks_from_scores(table, **other), EXPECTED)
+    assert_same(Ranks.from_scores(table, **other), EXPECTED)
     positive = table[table["rating"] > 0][["user_id", "item_id", "rating"]]
-    assert_same(ranks_from_scores(table, positive, exclude=positive[:0], **other), EXPECTED)
+    assert_same(Ranks.from_scores(table, positive, exclude=positive[:0], **other), EXPECTED)
 
 
 def test_what_is_not_relevant_needs_no_score():
     relevant = example()[["user", "item", "relevance"]]
     unscored = pd.DataFrame({"user": [3], "item": [77], "relevance": [0]})
-    assert_same(ranks_from_scores(example(), pd.concat([relevant, unscored])), EXPECTED)
+    assert_same(Ranks.from_scores(example(), pd.concat([relevant, unscored])), EXPECTED)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -247,19 +237,19 @@ def test_files(tmp_path, suffix):
         path = tmp_path / f"{kind}{suffix}"
         table.to_csv(path) if suffix == ".csv" else table.to_parquet(path)
         for file in (path, str(path)):
-            assert_same(ranks_from_scores(file), ranks_from_scores(table))
+            assert_same(Ranks.from_scores(file), Ranks.from_scores(table))
             relevant = table[table["relevance"] > 0]
-            assert_same(ranks_from_scores(file, relevant), ranks_from_scores(table))
+            assert_same(Ranks.from_scores(file, relevant), Ranks.from_scores(table))
 
 
 def test_parquet_with_polars_alone(tmp_path, monkeypatch):
     path = tmp_path / "scores.parquet"
     pl.DataFrame(example().to_dict("list")).write_parquet(path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
-    assert_same(ranks_from_scores(path), EXPECTED)
+    assert_same(Ranks.from_scores(path), EXPECTED)
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ImportError, match=re.escape('pip install "sampled-metrics[tables]"')):
-        ranks_from_scores(path)
+        Ranks.from_scores(path)
 
 
 def test_ids_in_a_file_of_text(tmp_path):
@@ -267,13 +257,13 @@ def test_ids_in_a_file_of_text(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("user,item,score,relevance\n07,NA,1,1\n7,null,2,yes\n7,NaN,2,0\n")
     with pytest.raises(ValueError, match="row 1: 'relevance' is 'yes'; it must be a number"):
-        ranks_from_scores(path)
+        Ranks.from_scores(path)
     path.write_text("user,item,score,relevance\n07,NA,1,1\n7,null,2,True\n7,NaN,2,0\n")
-    got = ranks_from_scores(path)
+    got = Ranks.from_scores(path)
     assert known(got.users).tolist() == ["07", "7"]
     assert got.n_tied.tolist() == [0, 1]
     path.write_text("user,item,score,relevance\n-7,1,1e3,1\n0,1,.5,1\n")
-    assert known(ranks_from_scores(path).users).tolist() == [-7, 0]
+    assert known(Ranks.from_scores(path).users).tolist() == [-7, 0]
 
 
 # Against the ranks of arrays
@@ -299,17 +289,17 @@ def test_the_same_as_from_arrays(kind):
         (owner[:, part].ravel(), cells[:, part].ravel()) for part in (slice(3, 9), slice(3))
     )
     split = Split.from_pairs(*train, *test, n_users=n_users, n_items=n_items)
-    want = exact_ranks(Given(matrix), split, progress=False)
+    want = Ranks.from_model(Given(matrix), split, progress=False)
     user, item = np.indices(matrix.shape).reshape(2, -1)
     tables = [
         with_ids(shuffled(pd.DataFrame({"user": u, "item": i} | more)), kind)
         for u, i, more in ((user, item, {"score": matrix.ravel()}), (*test, {}), (*train, {}))
     ]
-    got = ranks_from_scores(tables[0], tables[1], exclude=tables[2])
+    got = Ranks.from_scores(tables[0], tables[1], exclude=tables[2])
     named = listed(column(kind, want.users))
-    assert as_set(got) == as_set(TiedRanks(want.best, want.n_tied, want.n_items, named))
+    assert as_set(got) == as_set(Ranks(want.best, want.n_tied, want.n_items, named))
     for metric in (Recall(10), AveragePrecision(5), NDCG(), ReciprocalRank()):
-        means = [metric.mean(r.to_ranks("pessimistic")) for r in (got, want)]
+        means = [metric.mean(r.break_ties("pessimistic")) for r in (got, want)]
         assert means[0] == pytest.approx(means[1], rel=1e-12)
 
 
@@ -318,7 +308,7 @@ def test_many_relevant_items_of_a_user():
     rng = np.random.default_rng(4)
     scores = {u: dict(enumerate(rng.integers(0, 40, 200).tolist())) for u in range(6)}
     relevant = {u: {i: 1 for i in range(n)} for u, n in enumerate((200, 1, 0, 33, 32, 31))}
-    got = ranks_from_scores(as_table(scores, "score"), relevant)
+    got = Ranks.from_scores(as_table(scores, "score"), relevant)
     assert len(got) == 297
     assert as_set(got) == by_definition(scores, relevant)
 
@@ -333,12 +323,12 @@ def test_the_five_users():
     table = pd.DataFrame(rows, columns=["user", "score", "item"])
     labels = [(x, item) for x, row in enumerate(five["labels"]) for item in row]
     found = pd.DataFrame(labels, columns=["user", "item"]).merge(table)[["user", "item"]]
-    got = ranks_from_scores(table, found).to_ranks("optimistic")
-    lists = ranks_from_recommendations(five["predictions"], five["labels"])
+    got = Ranks.from_scores(table, found).break_ties("optimistic")
+    lists = Ranks.from_recommendations(five["predictions"], five["labels"])
     assert got.values.tolist() == lists.values.tolist()
     assert known(got.users).tolist() == np.flatnonzero(lists.n_ranked).tolist()
     with pytest.raises(ValueError, match="ranks_from_recommendations, where it counts as missed"):
-        ranks_from_scores(table, pd.DataFrame(labels, columns=["user", "item"]))
+        Ranks.from_scores(table, pd.DataFrame(labels, columns=["user", "item"]))
 
 
 # What cannot be right
@@ -465,21 +455,21 @@ REFUSED = {
 def test_refused(message):
     scores, relevant, exclude, *_ = [*REFUSED[message](), None, None]
     with pytest.raises(ValueError, match=re.escape(message)):
-        ranks_from_scores(scores, relevant, exclude=exclude)
+        Ranks.from_scores(scores, relevant, exclude=exclude)
 
 
 def test_columns_must_be_named_apart():
     with pytest.raises(ValueError, match="user and item are both 'id'; they are two columns"):
-        ranks_from_scores(example(), user="id", item="id")
+        Ranks.from_scores(example(), user="id", item="id")
     with pytest.raises(ValueError, match="user is 3; user must be the name of a column"):
-        ranks_from_scores(example(), user=3)  # type: ignore[arg-type]
+        Ranks.from_scores(example(), user=3)  # type: ignore[arg-type]
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(OSError, match=r"nowhere\.csv"):
-        ranks_from_scores(tmp_path / "nowhere.csv")
+        Ranks.from_scores(tmp_path / "nowhere.csv")
     with pytest.raises(OSError, match="nowhere"):
-        ranks_from_scores(tmp_path / "nowhere.parquet")
+        Ranks.from_scores(tmp_path / "nowhere.parquet")
     for name, content in (
         ("damaged.parquet", b"PAR1 and no more"),
         ("damaged.csv", b"user,item\n\xff\xfe,1\n"),
@@ -493,17 +483,17 @@ def test_files_that_cannot_be_read(tmp_path):
             ValueError,
             match=f"{name} cannot be read as a {name[-3:]}|{name} cannot be read as a parquet file",
         ):
-            ranks_from_scores(tmp_path / name, {})
+            Ranks.from_scores(tmp_path / name, {})
 
 
 def test_what_is_allowed():
     """Excluded pairs need no score; excluded events may be repeated; others' scores be infinite."""
     table = changed(8, score=np.nan)
     gone = pd.DataFrame({"user": [3, 3, 9, 1], "item": [9, 9, 9, 77]})
-    got = ranks_from_scores(table, exclude=gone)
-    assert_same(got, TiedRanks([1, 1, 2], [1, 1, 1], [3, 3, 3], users=[3, 3, 1]))
-    got = ranks_from_scores(changed(8, score=-np.inf))
+    got = Ranks.from_scores(table, exclude=gone)
+    assert_same(got, Ranks([1, 1, 2], [1, 1, 1], [3, 3, 3], users=[3, 3, 1]))
+    got = Ranks.from_scores(changed(8, score=-np.inf))
     assert got.best.tolist() == [1, 1, 2]
-    assert len(ranks_from_scores(example(), {})) == 0
-    assert len(ranks_from_scores(example().assign(relevance=0))) == 0
-    assert known(ranks_from_scores(example(), {2: {5: 2.5, 6: 0}}).gains).tolist() == [2.5]
+    assert len(Ranks.from_scores(example(), {})) == 0
+    assert len(Ranks.from_scores(example().assign(relevance=0))) == 0
+    assert known(Ranks.from_scores(example(), {2: {5: 2.5, 6: 0}}).gains).tolist() == [2.5]

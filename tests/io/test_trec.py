@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from sampled_metrics import ranks_from_recommendations, ranks_from_scores, read_qrels, read_run
+from sampled_metrics import Ranks
+from sampled_metrics.io import read_qrels, read_run
 from shared import known
 
 RUN = """\
@@ -45,7 +46,7 @@ def test_a_run_is_in_the_order_of_trec_eval(files):
     }
     qrels = read_qrels(files[1])
     assert qrels["relevance"].tolist() == [1, 2, 0, 1, 0]
-    ranks = ranks_from_recommendations(run, qrels)
+    ranks = Ranks.from_recommendations(run, qrels)
     assert known(ranks.users).tolist() == ["t2", "t1"]
     assert ranks.values.tolist() == [3, 2]
     assert ranks.n_relevant.tolist() == [2, 1]
@@ -62,18 +63,18 @@ def test_packed_files(files):
 
 def test_averages_over_ties_instead(files):
     """The documents of a topic as its candidates: two of them tie."""
-    got = ranks_from_scores(read_run(files[0]), {"t2": ["d9"]})
+    got = Ranks.from_scores(read_run(files[0]), {"t2": ["d9"]})
     assert (got.best.tolist(), got.n_tied.tolist(), got.n_items.tolist()) == ([3], [1], [4])
 
 
 def test_topics_of_one_file_only(files, tmp_path):
     run, qrels = read_run(files[0]), read_qrels(files[1])
     with pytest.raises(ValueError, match=r"labels has user 't1', predictions does not.*absent="):
-        ranks_from_recommendations(run[run["user"] == "t2"], qrels)
-    got = ranks_from_recommendations(run[run["user"] == "t2"], qrels, absent="missed")
+        Ranks.from_recommendations(run[run["user"] == "t2"], qrels)
+    got = Ranks.from_recommendations(run[run["user"] == "t2"], qrels, absent="missed")
     assert got.n_relevant.tolist() == [2, 1]
     assert got.n_ranked.tolist() == [1, 0]
-    got = ranks_from_recommendations(run, qrels[qrels["user"] == "t1"])
+    got = Ranks.from_recommendations(run, qrels[qrels["user"] == "t1"])
     assert got.n_relevant.tolist() == [0, 1]
 
 

@@ -25,9 +25,9 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
-    ranks_from_recommendations,
 )
 
 N_ITEMS = 12
@@ -131,7 +131,7 @@ def test_pytrec_eval(batch):
     predictions, labels = zip(*batch, strict=True)
     evaluator = pytrec_eval.RelevanceEvaluator(as_qrels(labels), set(PYTREC_EVAL))
     theirs = evaluator.evaluate(as_run(predictions))
-    users = ranks_from_recommendations(predictions, labels)
+    users = Ranks.from_recommendations(predictions, labels)
     for name, metric in PYTREC_EVAL.items():
         agree(metric(users), [theirs[str(u)][name] for u in range(len(users))], name)
 
@@ -143,7 +143,7 @@ def test_ranx(batch):
     predictions, labels = zip(*batch, strict=True)
     qrels, run = ranx.Qrels(as_qrels(labels)), ranx.Run(as_run(predictions))
     theirs = ranx.evaluate(qrels, run, list(RANX), return_mean=False)
-    users = ranks_from_recommendations(predictions, labels)
+    users = Ranks.from_recommendations(predictions, labels)
     for name, metric in RANX.items():
         agree(metric(users), theirs[name], name)
 
@@ -153,7 +153,7 @@ def test_ranx(batch):
 def test_rectools(batch):
     predictions, labels = zip(*batch, strict=True)
     labels = [list(row) for row in labels]  # its metrics are not graded
-    users = ranks_from_recommendations(predictions, labels)
+    users = Ranks.from_recommendations(predictions, labels)
     for theirs, ours in RECTOOLS:
         for k in CUTOFFS:
             values = theirs(k=k).calc_per_user(as_table(predictions), as_table(labels))
@@ -167,7 +167,7 @@ def test_rectools_average_precision_divided_by_k(batch):
     predictions, labels = zip(*batch, strict=True)
     labels = [list(row) for row in labels]
     longer = [row + list(range(100, 100 + max(CUTOFFS))) for row in predictions]
-    users = ranks_from_recommendations(longer, labels)
+    users = Ranks.from_recommendations(longer, labels)
     for k in CUTOFFS:
         theirs = rectools.MAP(k=k, divide_by_k=True)
         values = theirs.calc_per_user(as_table(longer), as_table(labels))
@@ -191,7 +191,7 @@ def ask_scikit_learn(name, k, gains, ranks):
 @given(batch=catalogs)
 def test_scikit_learn(batch):
     predictions, labels = zip(*batch, strict=True)
-    users = ranks_from_recommendations(predictions, labels)
+    users = Ranks.from_recommendations(predictions, labels)
     gains = np.array([[row.get(item, 0) for item in range(N_ITEMS)] for row in labels])
     ranks = np.argsort(predictions) + 1  # where each item stands
     for name, ours, cutoffs in SKLEARN:

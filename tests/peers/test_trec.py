@@ -9,12 +9,11 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
-    ranks_from_recommendations,
-    read_qrels,
-    read_run,
 )
+from sampled_metrics.io import read_qrels, read_run
 
 METRICS = {
     "map": AveragePrecision(),
@@ -47,7 +46,7 @@ def test_trec_eval(tmp_path_factory, run, qrels):
     table = read_run(folder / "run")
     # trec_eval leaves out topics that only one of the files has.
     labels = labels[labels["user"].isin(table["user"])]
-    ranks = ranks_from_recommendations(table, labels)
+    ranks = Ranks.from_recommendations(table, labels)
 
     evaluator = pytrec_eval.RelevanceEvaluator(
         pytrec_eval.parse_qrel(judged),
@@ -68,4 +67,4 @@ def test_topics_without_results_count_as_missed(tmp_path):
     (tmp_path / "run").write_text("t1 Q0 d1 1 1 x\n")
     (tmp_path / "qrels").write_text("t1 0 d1 1\nt2 0 d1 1\n")
     tables = read_run(tmp_path / "run"), read_qrels(tmp_path / "qrels")
-    assert ReciprocalRank().mean(ranks_from_recommendations(*tables, absent="missed")) == 0.5
+    assert ReciprocalRank().mean(Ranks.from_recommendations(*tables, absent="missed")) == 0.5

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Precision, Ranks, Recall, TiedRanks
+from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Precision, Ranks, Recall
 from shared import (
     DATA,
     METRICS,
@@ -60,7 +60,7 @@ def test_of_ties_of_any_length_is_exact_for_any_n(draw, data):
     best = data.draw(st.one_of(st.integers(1, n), st.integers(1, min(n, 100))))
     tied = data.draw(st.one_of(st.integers(0, n - best), st.integers(0, min(n - best, 200))))
     want = exact_pmf_of_tie(best, tied, n, m, replacement)
-    got = draw.pmf(TiedRanks([best], tied, n))[0]
+    got = draw.pmf(Ranks([best], tied, n))[0]
     np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-15)
     assert abs(got.sum() - 1) < 4e-15
 
@@ -74,7 +74,7 @@ def test_nothing_cancels_in_large_catalogs(n, replacement):
     want = [exact_pmf(r, n, m, replacement)[:10].sum() for r in ranks]
     draw = Draw(m, n_items=n, replacement=replacement)
     np.testing.assert_allclose(draw.expect(ranks, metric), want, rtol=1e-13)
-    tied = TiedRanks(ranks, [0, n // 100, n // 7], n)
+    tied = Ranks(ranks, [0, n // 100, n // 7], n)
     want = [
         exact_pmf_of_tie(best, ties, n, m, replacement)[:10].sum()
         for best, ties in zip(tied.best.tolist(), tied.n_tied.tolist(), strict=True)
@@ -82,7 +82,7 @@ def test_nothing_cancels_in_large_catalogs(n, replacement):
     np.testing.assert_allclose(
         Draw(m, replacement=replacement).expect(tied, metric), want, rtol=1e-9
     )
-    everything = Draw(m, replacement=replacement).pmf(TiedRanks([1], n - 1, n))[0]
+    everything = Draw(m, replacement=replacement).pmf(Ranks([1], n - 1, n))[0]
     if not replacement:  # each sampled rank is as likely
         np.testing.assert_allclose(everything, 1 / (m + 1), rtol=1e-12)
     assert abs(everything.sum() - 1) < 2e-15
@@ -139,7 +139,7 @@ def test_shape_and_n_items_per_rank(replacement):
         )
     assert Draw(3, n_items=9, replacement=replacement).pmf(2).shape == (4,)
     assert Draw(3, n_items=9, replacement=replacement).pmf(np.empty((0, 2), int)).shape == (0, 2, 4)
-    assert Draw(3, replacement=replacement).pmf(TiedRanks([], 0, 9)).shape == (0, 4)
+    assert Draw(3, replacement=replacement).pmf(Ranks([], 0, 9)).shape == (0, 4)
 
 
 # --- expectations
@@ -154,7 +154,7 @@ def test_expectation_is_the_mean_over_all_samples(metric, replacement):
     each = np.array([enumerated_pmf(r, n, m, replacement) @ sampled for r in ranks])
     draw = Draw(m, n_items=n, replacement=replacement)
     np.testing.assert_allclose(draw.expect(ranks, metric), each, rtol=1e-12)
-    tied = TiedRanks([1, 2, 3, 6, 1], [0, 3, 1, 0, 5], n)
+    tied = Ranks([1, 2, 3, 6, 1], [0, 3, 1, 0, 5], n)
     want = [each[np.array(places) - 1].mean() for places in tied_places(tied)]
     np.testing.assert_allclose(draw.expect(tied, metric), want, rtol=1e-12)
     np.testing.assert_allclose(
@@ -192,7 +192,7 @@ def test_expectation_of_many_ranks_of_many_catalogs(replacement):
     [(700, 1, True), (700, 10, True), (700, 100, True), (700, 340, False), (700, 690, False)],
 )
 def test_long_ties_against_all_their_ranks(n, m, replacement):
-    tied = TiedRanks([1, 5, n // 2, n - 9, 1], [n - 1, n // 2, n // 2, 9, 29], n)
+    tied = Ranks([1, 5, n // 2, n - 9, 1], [n - 1, n // 2, n // 2, 9, 29], n)
     draw = Draw(m, n_items=n, replacement=replacement)
     each = draw.pmf(np.arange(1, n + 1))
     want = np.array([each[np.array(places) - 1].mean(axis=0) for places in tied_places(tied)])
@@ -250,7 +250,7 @@ def test_table_2(metric):
 def test_several_tables_are_looked_up_at_once(replacement):
     draw = Draw(5, n_items=20, replacement=replacement)
     tables = np.random.default_rng(0).random((6, 3))
-    for ranks in (4, [4, 20], [[4, 20, 1], [1, 2, 3]], TiedRanks([4, 17], [6, 3], 20)):
+    for ranks in (4, [4, 20], [[4, 20, 1], [1, 2, 3]], Ranks([4, 17], [6, 3], 20)):
         expected = draw.pmf(ranks) @ tables
         np.testing.assert_allclose(draw.expect_values(ranks, tables), expected)
         np.testing.assert_allclose(draw.expect_values(ranks, tables[:, 0]), expected[..., 0])
@@ -288,14 +288,14 @@ def test_draws_follow_the_distribution(r, n, m, replacement):
 @both_kinds
 def test_draws_of_tied_ranks_follow_the_distribution(replacement):
     """Ties are broken anew in each repeat."""
-    tied = TiedRanks([3, 40, 1], [200, 0, 499], 500)
+    tied = Ranks([3, 40, 1], [200, 0, 499], 500)
     draw = Draw(20, replacement=replacement)
     sampled = draw.rvs(tied, repeats=20_000, rng=5)
     assert sampled.shape == (20_000, 3)
     for column, p in zip(sampled.T, draw.pmf(tied), strict=True):
         assert chi_square(np.bincount(column - 1, minlength=21), p) > 1e-7
     assert draw.rvs(tied, rng=5).shape == (3,)
-    fresh = draw.rvs(TiedRanks(np.full(5000, 1), 499, 500), rng=6)
+    fresh = draw.rvs(Ranks(np.full(5000, 1), 499, 500), rng=6)
     assert chi_square(np.bincount(fresh - 1, minlength=21), draw.pmf(tied)[2]) > 1e-7
 
 
@@ -353,9 +353,9 @@ def test_some_of_the_instances():
 
 
 def test_each_instance_s_number_of_items():
-    assert Draw(3).items_of(TiedRanks([1, 2], 0, [9, 8])).tolist() == [9, 8]
+    assert Draw(3).items_of(Ranks([1, 2], 0, [9, 8])).tolist() == [9, 8]
     assert Draw(3, n_items=9).items_of(Ranks.from_lists([[1], [2, 4]])).tolist() == [9, 9]
-    assert Draw(3, n_items=9).items_of(TiedRanks([1, 2], 0, 9)).tolist() == [9, 9]
+    assert Draw(3, n_items=9).items_of(Ranks([1, 2], 0, 9)).tolist() == [9, 9]
 
 
 # --- wrong input
@@ -390,7 +390,7 @@ def test_more_than_there_are():
     with pytest.raises(ValueError, match=r"n_samples is 5; .* items, 3 for instance 1"):
         Draw(5, n_items=[10, 4, 10], replacement=False)
     with pytest.raises(ValueError, match=r"n_samples is 5; .* items, 3 for instance 1"):
-        Draw(5, replacement=False).pmf(TiedRanks([1, 2], 0, [9, 4]))
+        Draw(5, replacement=False).pmf(Ranks([1, 2], 0, [9, 4]))
     assert Draw(10, n_items=10).n_samples == 10
     for flag in ("without", None, 1):
         with pytest.raises(ValueError, match=r"replacement is .*; replacement must be True or Fal"):
@@ -406,10 +406,10 @@ BAD_RANKS = [
     (np.ma.masked_equal([1, 2], 2), 10, "ranks is a masked array"),
     ([1, 2, 3], [10, 10], r"n_items has shape \(2,\), ranks has shape \(3,\)"),
     ([1, 2, 3], None, "n_items is None; plain ranks do not know it"),
-    (TiedRanks([1], 0, 10), 9, "n_items is 9 for instance 0, but ranks knows that it is 10"),
-    (TiedRanks([1], 0, 1), None, "n_items is 1 for instance 0; some items must be irrelevant"),
-    (TiedRanks([1], 0, 9), [9, 9], r"n_items has shape \(2,\), ranks has shape \(1,\)"),
-    (TiedRanks([1, 3], 0, 9, users=[4, 4]), None, "ranks holds 2 items of user 4; break ties fir"),
+    (Ranks([1], 0, 10), 9, "n_items is 9 for instance 0, but ranks knows that it is 10"),
+    (Ranks([1], 0, 1), None, "n_items is 1 for instance 0; some items must be irrelevant"),
+    (Ranks([1], 0, 9), [9, 9], r"n_items has shape \(2,\), ranks has shape \(1,\)"),
+    (Ranks([1, 3], 0, 9, users=[4, 4]), None, "ranks holds 2 items of user 4; break ties fir"),
 ]
 
 
@@ -428,7 +428,7 @@ def test_a_distribution_is_of_one_relevant_item():
 
 @pytest.mark.parametrize("metric", ["NDCG", NDCG, None, [NDCG()], NDCG().mean])
 def test_what_is_no_metric(metric):
-    for ranks in ([1, 2], Ranks.from_lists([[1, 2]]), TiedRanks([1], 0, 10)):
+    for ranks in ([1, 2], Ranks.from_lists([[1, 2]]), Ranks([1], 0, 10)):
         with pytest.raises(ValueError, match=r"metric is .*; metric must be a Metric"):
             Draw(5, n_items=10).expect(ranks, metric)
 
@@ -449,5 +449,5 @@ def test_ties_where_nearly_half_of_the_items_are_drawn():
     """No rule with few nodes and no difference of ends has all digits here: each rank is a node."""
     draw = Draw(80_000, n_items=200_000, replacement=False)
     every = draw.expect(np.arange(100_000, 100_019), AUC())
-    tied = TiedRanks([100_000], 18, 200_000)
+    tied = Ranks([100_000], 18, 200_000)
     np.testing.assert_allclose(draw.expect(tied, AUC()), every.mean(), rtol=1e-13)

@@ -14,18 +14,18 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
-    ConstrainedLeastSquares,
     Draw,
+    RankEstimate,
+    Ranks,
+    Recall,
+    Uncorrected,
+)
+from sampled_metrics.corrections import (
+    ConstrainedLeastSquares,
     Estimator,
     LeastSquares,
     MappedCutoff,
     Multinomial,
-    RankEstimate,
-    Ranks,
-    Recall,
-    TiedRanks,
-    Uncorrected,
-    ranks_from_recommendations,
 )
 from shared import (
     ESTIMATORS,
@@ -137,7 +137,7 @@ def test_number_of_items_of_each_instance():
 def test_one_relevant_item_is_the_path_of_plain_arrays(data, n, m, replacement):
     draw = Draw(m if replacement else min(m, n - 1), n_items=n, replacement=replacement)
     plain = np.array(data.draw(st.lists(st.integers(1, n), min_size=1, max_size=8)))
-    ranks, tied = Ranks.from_lists(plain[:, None]), TiedRanks(plain, 0, n)
+    ranks, tied = Ranks.from_lists(plain[:, None]), Ranks(plain, 0, n)
     metric = data.draw(st.sampled_from(METRICS))
     np.testing.assert_array_equal(draw.expect(ranks, metric), draw.expect(plain, metric))
     np.testing.assert_array_equal(draw.expect(tied, metric), draw.expect(plain, metric))
@@ -404,7 +404,7 @@ def test_the_expectation_is_the_mean_of_draws():
 # --- what cannot be
 
 
-SHORT = ranks_from_recommendations([[1, 2, 3], [5]], [[3], [5, 6]])
+SHORT = Ranks.from_recommendations([[1, 2, 3], [5]], [[3], [5, 6]])
 BAD_DRAWS = [
     ({"ranks": SHORT}, r"ranks\[1\] has 2 relevant items but 1 ranks; each relevant item must"),
     ({"ranks": Ranks.from_lists([[1], [3, 11]])}, r"ranks\[1\] holds rank 11; .* at most n_items"),

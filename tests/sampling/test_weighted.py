@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from sampled_metrics import AUC, NDCG, Draw, Recall
-from sampled_metrics.sampling import WeightedDraw
+from sampled_metrics import AUC, NDCG, Draw, Recall, WeightedDraw
 
 METRICS = [Recall(k=1), Recall(k=10), NDCG(), AUC()]
 

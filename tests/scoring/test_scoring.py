@@ -14,16 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics import (
-    AUC,
-    NDCG,
-    AveragePrecision,
-    ItemKNN,
-    Recall,
-    Split,
-    TiedRanks,
-    exact_ranks,
-)
+from sampled_metrics import AUC, NDCG, AveragePrecision, Ranks, Recall, Split
+from sampled_metrics.experiments import ItemKNN
 from shared import known
 
 RANKS_FILE = Path(__file__).resolve().parents[2] / "book" / "data" / "movielens_ranks.csv"
@@ -86,7 +78,7 @@ def test_counts_agree_with_sorting(seed, n_levels, block_size, dtype):
     rng = np.random.default_rng(seed)
     split = random_split(rng, n_users=6, n_items=15, n_instances=12)
     scores = rng.integers(0, n_levels, (6, 15)).astype(dtype)
-    ranks = exact_ranks(Table(scores), split, block_size=block_size, progress=False)
+    ranks = Ranks.from_model(Table(scores), split, block_size=block_size, progress=False)
     best, worst = by_hand(scores, split)
     np.testing.assert_array_equal(ranks.best, best)
     np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
@@ -102,7 +94,7 @@ def test_counts_agree_with_sorting_at_other_sizes(n_users, n_items, n_instances,
     rng = np.random.default_rng(0)
     split = random_split(rng, n_users, n_items, n_instances)
     scores = rng.integers(0, n_levels, (n_users, n_items)).astype(np.float32)
-    ranks = exact_ranks(Table(scores), split, progress=False)
+    ranks = Ranks.from_model(Table(scores), split, progress=False)
     best, worst = by_hand(scores, split)
     np.testing.assert_array_equal(ranks.best, best)
     np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
@@ -110,10 +102,10 @@ def test_counts_agree_with_sorting_at_other_sizes(n_users, n_items, n_instances,
 
 def test_instances_are_called_by_user():
     split = random_split(np.random.default_rng(0), n_users=6, n_items=15, n_instances=12)
-    ranks = exact_ranks(Table(np.zeros((6, 15))), split)
+    ranks = Ranks.from_model(Table(np.zeros((6, 15))), split)
     np.testing.assert_array_equal(ranks.users, split.users)
     named = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["bob", "ann"], ["tea", "nut"])
-    assert known(exact_ranks(Table(np.zeros((2, 2))), named).users).tolist() == ["bob", "ann"]
+    assert known(Ranks.from_model(Table(np.zeros((2, 2))), named).users).tolist() == ["bob", "ann"]
 
 
 def test_a_model_may_write_over_its_last_scores():
@@ -122,14 +114,14 @@ def test_a_model_may_write_over_its_last_scores():
     table, buffer = rng.integers(0, 9, (6, 15)), np.empty((6, 15), dtype=int)
     model = SimpleNamespace(scores=lambda users: table.take(users, 0, buffer[: len(users)], "clip"))
     best, worst = by_hand(table, split)
-    ranks = exact_ranks(model, split, block_size=2)
+    ranks = Ranks.from_model(model, split, block_size=2)
     np.testing.assert_array_equal(ranks.best, best)
     np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
 
 
 def test_constant_model_ties_everything():
     split = random_split(np.random.default_rng(0), n_users=6, n_items=15, n_instances=12)
-    ranks = exact_ranks(Table(np.zeros((6, 15))), split)
+    ranks = Ranks.from_model(Table(np.zeros((6, 15))), split)
     np.testing.assert_array_equal(ranks.best, 1)
     np.testing.assert_array_equal(ranks.n_tied, split.n_candidates - 1)
 
@@ -137,9 +129,9 @@ def test_constant_model_ties_everything():
 def test_blocks_are_bounded_and_a_users_instances_share_a_row():
     split = Split.from_pairs([0], [0], [1, 0, 1, 0, 1], [0, 1, 1, 2, 2], n_users=3, n_items=4)
     model = Table(np.eye(3, 4))
-    exact_ranks(model, split, block_size=5)
+    Ranks.from_model(model, split, block_size=5)
     assert model.asked == [2]
-    exact_ranks(model, split, block_size=2)
+    Ranks.from_model(model, split, block_size=2)
     # Instances are sorted by user, 0 0 1 1 1, and cut into blocks of two.
     assert model.asked[1:] == [1, 1, 1]
 
@@ -150,7 +142,7 @@ def test_blocks_are_larger_where_items_are_few():
         split = Split.from_pairs([0], [0], users, np.full(3000, 1), n_items=n_items)
         model = Table(np.zeros((1, n_items)))
         model.scores = lambda users, model=model: Table.scores(model, 0 * users)  # type: ignore[method-assign, misc]
-        exact_ranks(model, split)
+        Ranks.from_model(model, split)
         assert model.asked[0] == first
         assert sum(model.asked) == 3000
 
@@ -163,25 +155,27 @@ def test_the_scores_of_a_large_catalog_are_held_user_by_user():
         asked.append(len(users))
         return sparse.csr_array((len(users), 2**27))
 
-    exact_ranks(nothing, Split.from_pairs([0], [0], [0, 1], [3, 3], n_items=2**27))
+    Ranks.from_model(nothing, Split.from_pairs([0], [0], [0, 1], [3, 3], n_items=2**27))
     assert asked == [1, 1]
 
 
 def test_no_instances():
     nobody = Split.from_pairs([0], [0], [], [], n_items=5)
-    ranks = exact_ranks(Table(np.zeros((1, 5))), nobody)
+    ranks = Ranks.from_model(Table(np.zeros((1, 5))), nobody)
     assert len(ranks) == 0
 
 
 def test_columns_in_fortran_order():
     scores = np.asfortranarray(np.random.default_rng(0).standard_normal((6, 15)))
     split = random_split(np.random.default_rng(1), n_users=6, n_items=15, n_instances=12)
-    np.testing.assert_array_equal(exact_ranks(Table(scores), split).best, by_hand(scores, split)[0])
+    np.testing.assert_array_equal(
+        Ranks.from_model(Table(scores), split).best, by_hand(scores, split)[0]
+    )
 
 
 @pytest.mark.parametrize("hidden", [np.nan, np.inf, -np.inf])
 def test_training_items_may_have_any_score(hidden):
-    ranks = exact_ranks(Table([[hidden, 3.0, 2, 2, 1]]), ONE)
+    ranks = Ranks.from_model(Table([[hidden, 3.0, 2, 2, 1]]), ONE)
     assert [*ranks.best, *ranks.n_tied, *ranks.n_items] == [2, 1, 4]
 
 
@@ -193,23 +187,23 @@ def test_a_training_item_of_any_user_may_be_nan(n_items, block_size):
     scores = np.zeros((3, n_items))
     scores[:, 2] = [1, 0, 0]
     scores[2, 3] = np.nan
-    ranks = exact_ranks(Table(scores), split, block_size=block_size)
+    ranks = Ranks.from_model(Table(scores), split, block_size=block_size)
     assert ranks.best.tolist() == [1, 1, 1]
     assert ranks.n_tied.tolist() == [0, n_items - 2, n_items - 3]
     scores[2, 4] = np.nan
     with pytest.raises(ValueError, match="is nan for user 2 and item 4"):
-        exact_ranks(Table(scores), split, block_size=block_size)
+        Ranks.from_model(Table(scores), split, block_size=block_size)
 
 
 def test_a_user_whose_training_items_are_nan_may_have_several_items():
     split = Split.from_pairs([0, 1], [0, 3], [1, 0, 1], [1, 2, 0], n_items=4)
-    ranks = exact_ranks(Table([[np.nan, 2, 1, 0], [0, 1, 1, np.nan]]), split)
+    ranks = Ranks.from_model(Table([[np.nan, 2, 1, 0], [0, 1, 1, np.nan]]), split)
     assert ranks.best.tolist() == [1, 2, 3]
     assert ranks.n_tied.tolist() == [1, 0, 0]
 
 
 def test_other_candidates_may_be_infinite():
-    ranks = exact_ranks(Table([[0.0, np.inf, 2, -np.inf, 1]]), ONE)
+    ranks = Ranks.from_model(Table([[0.0, np.inf, 2, -np.inf, 1]]), ONE)
     assert [*ranks.best, *ranks.n_tied] == [2, 0]
 
 
@@ -226,7 +220,7 @@ def test_other_candidates_may_be_infinite():
 )
 def test_scores_that_cannot_be_ranked(scores, message):
     with pytest.raises(ValueError, match=message):
-        exact_ranks(Table([scores]), ONE)
+        Ranks.from_model(Table([scores]), ONE)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +228,7 @@ def test_scores_that_cannot_be_ranked(scores, message):
 )
 def test_scores_of_the_wrong_shape_or_type(scores):
     with pytest.raises(ValueError, match=r"model.scores\(users\) has shape"):
-        exact_ranks(Table(scores), ONE)
+        Ranks.from_model(Table(scores), ONE)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +242,7 @@ def test_scores_that_are_no_plain_array(scores, kind):
     model = SimpleNamespace(scores=lambda users: scores)
     message = rf"model.scores\(users\) is of type {kind}; it must be a plain array"
     with pytest.raises(ValueError, match=message):
-        exact_ranks(model, ONE)
+        Ranks.from_model(model, ONE)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +263,7 @@ def test_scores_that_are_no_plain_array(scores, kind):
 )
 def test_what_is_no_model(model, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        exact_ranks(model, ONE)
+        Ranks.from_model(model, ONE)
 
 
 def frame_of(scores, split):
@@ -302,7 +296,7 @@ def test_every_kind_of_model_gives_the_same_ranks(kind, n_levels):
     scores = rng.integers(0, n_levels, (6, 15)).astype(float)
     best, worst = by_hand(scores, split)
     for block_size in (None, 1, 5):
-        ranks = exact_ranks(KINDS[kind](scores, split), split, block_size=block_size)
+        ranks = Ranks.from_model(KINDS[kind](scores, split), split, block_size=block_size)
         np.testing.assert_array_equal(ranks.best, best)
         np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
 
@@ -342,7 +336,7 @@ def test_candidates_are_excluded_and_listed(seed, kinds, named, strict, block_si
     excluded = {pair for pair in everything - held_out if rng.random() < 0.3}
     listed = held_out | {pair for pair in everything if rng.random() < 0.5}
     scores = rng.integers(0, rng.integers(1, 30), (6, 15)).astype(np.float32)
-    ranks = exact_ranks(
+    ranks = Ranks.from_model(
         array_api_strict.asarray(scores) if strict else scores,
         split,
         exclude=None if kinds[0] is None else as_pairs(kinds[0], excluded, split),
@@ -389,7 +383,7 @@ NAMED = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann", "bob"], ["nut",
 )
 def test_pairs_that_are_none(name, split, pairs, message):
     with pytest.raises(ValueError, match=f"^{name}{re.escape(message.format(name))}"):
-        exact_ranks(np.zeros(split.train.shape), split, **{name: pairs})
+        Ranks.from_model(np.zeros(split.train.shape), split, **{name: pairs})
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float32])
@@ -404,11 +398,11 @@ def test_what_a_matrix_stores_256_times_does_not_overflow(form, dtype):
         "csc": sparse.csc_array((ones, rows, [0, 0, 0, 1, 257, 257]), shape=(1, 5)),
     }[form]
     scores = np.array([[0, 0, 3, 9, 1]])
-    assert exact_ranks(scores, ONE, candidates=plays).n_items.tolist() == [2]
-    assert exact_ranks(plays, ONE).best.tolist() == [2]
-    assert exact_ranks(lambda users: plays, ONE).best.tolist() == [2]
+    assert Ranks.from_model(scores, ONE, candidates=plays).n_items.tolist() == [2]
+    assert Ranks.from_model(plays, ONE).best.tolist() == [2]
+    assert Ranks.from_model(lambda users: plays, ONE).best.tolist() == [2]
     other = Split(ONE.train, [0], [1])
-    assert exact_ranks(scores, other, exclude=plays).n_items.tolist() == [2]
+    assert Ranks.from_model(scores, other, exclude=plays).n_items.tolist() == [2]
     with pytest.raises(ValueError, match=r"^train\[0, 3\] is 256.0; train must hold a 1"):
         Split(plays, [0], [1])
 
@@ -418,16 +412,16 @@ def test_a_held_out_item_must_be_a_candidate():
     with pytest.raises(
         ValueError, match=r"^exclude holds user bob and item tea, which are held out"
     ):
-        exact_ranks(scores, NAMED, exclude={"bob": ["tea"]})
+        Ranks.from_model(scores, NAMED, exclude={"bob": ["tea"]})
     for lists in ({"ann": ["nut", "tea"]}, {"ann": ["nut"], "bob": ["nut"]}):
         message = r"^candidates lacks user bob and item tea, which are held out; add this item"
         with pytest.raises(ValueError, match=message):
-            exact_ranks(scores, NAMED, candidates=lists)
+            Ranks.from_model(scores, NAMED, candidates=lists)
 
 
 def test_a_matrix_of_pairs_stays_as_it_was_given():
     pairs = sparse.csr_array((np.ones(3), [3, 1, 3], [0, 3]), ONE.train.shape)
-    ranks = exact_ranks(np.zeros(ONE.train.shape), ONE, exclude=pairs)
+    ranks = Ranks.from_model(np.zeros(ONE.train.shape), ONE, exclude=pairs)
     assert ranks.n_items[0] == ONE.n_items - ONE.train.nnz - 2
     assert pairs.indices.tolist() == [3, 1, 3]
 
@@ -436,7 +430,7 @@ def test_a_matrix_of_pairs_stays_as_it_was_given():
 def test_where_nothing_is_held_out_nothing_can_be_out_of_place(rule):
     split = Split(ONE.train, [], [])
     pairs: Any = {rule: {0: [1]}}
-    assert len(exact_ranks(np.zeros(split.train.shape), split, **pairs)) == 0
+    assert len(Ranks.from_model(np.zeros(split.train.shape), split, **pairs)) == 0
 
 
 @pytest.mark.parametrize("as_array", [np.asarray, array_api_strict.asarray])
@@ -444,12 +438,12 @@ def test_what_is_no_candidate_may_have_any_score(as_array):
     scores = as_array([[0.0, np.nan, 2, np.nan, 2]])
     right: Any = ({"exclude": {0: [1, 3]}}, {"candidates": {0: [2, 4]}})
     for rule in right:
-        ranks = exact_ranks(scores, ONE, **rule)
+        ranks = Ranks.from_model(scores, ONE, **rule)
         assert [*ranks.best, *ranks.n_tied, *ranks.n_items] == [1, 1, 2]
     wrong: Any = ({"exclude": {0: [1]}}, {"candidates": {0: [2, 3, 4]}})
     for rule in wrong:
         with pytest.raises(ValueError, match=r"^model is nan for user 0 and item 3; a candidate's"):
-            exact_ranks(scores, ONE, **rule)
+            Ranks.from_model(scores, ONE, **rule)
 
 
 def test_nothing_but_counts_leaves_a_device(monkeypatch):
@@ -471,7 +465,7 @@ def test_nothing_but_counts_leaves_a_device(monkeypatch):
     there = array_api_strict.asarray(scores, device=device)
     excluded = {(user, 1) for user in range(40)} - set(zip(split.users, split.items, strict=True))
     for model in (there, lambda users: array_api_strict.asarray(scores[users], device=device)):
-        ranks = exact_ranks(model, split, exclude=as_pairs("dict", excluded, split))
+        ranks = Ranks.from_model(model, split, exclude=as_pairs("dict", excluded, split))
         np.testing.assert_array_equal(ranks.best, by_hand(scores, split, None, excluded)[0])
     assert max(taken) <= len(split.users) + 1
 
@@ -482,10 +476,13 @@ def test_frames_are_read_by_their_labels():
     assert names == (["ann", "bob"], ["tea", "nut"])
     extra = pd.concat([table, pd.DataFrame(9, index=["zoe"], columns=table.columns)])
     for frame in (table, extra, table.astype(float), table.loc[names[0], names[1]]):
-        assert exact_ranks(frame, NAMED, exclude=None).best.tolist() == [1, 1]
+        assert Ranks.from_model(frame, NAMED, exclude=None).best.tolist() == [1, 1]
     more = Split.from_pairs(["ann"], ["tea"], ["bob"] * 2, ["tea", "nut"])
-    assert exact_ranks(table, more).best.tolist() == [1, 2]
-    assert exact_ranks(table.drop("ann"), more).best.tolist() == [1, 2]  # ann has nothing held out
+    assert Ranks.from_model(table, more).best.tolist() == [1, 2]
+    assert Ranks.from_model(table.drop("ann"), more).best.tolist() == [
+        1,
+        2,
+    ]  # ann has nothing held out
 
 
 @pytest.mark.parametrize(
@@ -503,7 +500,7 @@ def test_frames_are_read_by_their_labels():
 )
 def test_frames_that_do_not_fit(frame, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        exact_ranks(frame, NAMED)
+        Ranks.from_model(frame, NAMED)
 
 
 def test_a_file_is_read_block_by_block(tmp_path):
@@ -511,7 +508,7 @@ def test_a_file_is_read_block_by_block(tmp_path):
     split = random_split(rng, n_users=6, n_items=15, n_instances=12)
     scores = rng.integers(0, 9, (6, 15)).astype(np.float32)
     np.save(tmp_path / "scores.npy", scores)
-    ranks = exact_ranks(np.load(tmp_path / "scores.npy", mmap_mode="r"), split, block_size=4)
+    ranks = Ranks.from_model(np.load(tmp_path / "scores.npy", mmap_mode="r"), split, block_size=4)
     np.testing.assert_array_equal(ranks.best, by_hand(scores, split)[0])
 
 
@@ -520,7 +517,7 @@ def test_what_is_no_split(split):
     with pytest.raises(
         ValueError, match=rf"split is of type {type(split).__name__}; it must be a Split"
     ):
-        exact_ranks(Table(np.zeros((1, 5))), split)
+        Ranks.from_model(Table(np.zeros((1, 5))), split)
 
 
 @pytest.mark.parametrize(
@@ -530,18 +527,18 @@ def test_what_is_no_split(split):
 def test_options_are_checked_before_the_work(options, message):
     model = Table(np.zeros((1, 5)))
     with pytest.raises(ValueError, match=message):
-        exact_ranks(model, ONE, **options)
+        Ranks.from_model(model, ONE, **options)
     assert model.asked == []
 
 
 def test_progress_bar(capsys, monkeypatch):
     seconds = count(0.0, 10.0)
     monkeypatch.setattr("tqdm.std.time", lambda: next(seconds))
-    exact_ranks(Table(np.zeros((1, 5))), ONE, progress=False)
+    Ranks.from_model(Table(np.zeros((1, 5))), ONE, progress=False)
     assert capsys.readouterr().err == ""
     for tick, shown in ((1.9, False), (2.1, True)):  # a run takes one tick of the clock
         seconds = count(0.0, tick)
-        exact_ranks(Table(np.zeros((1, 5))), ONE)
+        Ranks.from_model(Table(np.zeros((1, 5))), ONE)
         assert ("ranking" in capsys.readouterr().err) == shown
 
 
@@ -559,7 +556,7 @@ def mean(metric, ranks):
 
 
 def percent(table, name):
-    ranks = TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
+    ranks = Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
     metrics = (Recall(k=10), NDCG(k=10), AveragePrecision(), AUC())
     return [mean(metric, ranks) for metric in metrics]
 
@@ -598,7 +595,7 @@ def test_the_file_says_nothing_about_users(committed):
     ("name", "model"), [("y", ItemKNN(exponent=3)), ("z", ItemKNN(column_neighbors=10))]
 )
 def test_the_file_comes_out_again(committed, movielens, name, model):
-    ranks = exact_ranks(model.fit(movielens.train), movielens, progress=False)
+    ranks = Ranks.from_model(model.fit(movielens.train), movielens, progress=False)
     columns = ["n_items", f"{name}_best", f"{name}_tied"]
     found = pd.DataFrame(dict(zip(columns, (ranks.n_items, ranks.best, ranks.n_tied), strict=True)))
     again = found.sort_values(columns).to_numpy()
@@ -613,7 +610,7 @@ def test_the_file_comes_out_again(committed, movielens, name, model):
 @pytest.mark.slow
 def test_the_letter_of_equation_30_gives_other_numbers(movielens):
     model = ItemKNN(exponent=3, divide_by_row_sum=True).fit(movielens.train)
-    ranks = exact_ranks(model, movielens, progress=False)
+    ranks = Ranks.from_model(model, movielens, progress=False)
     values = [mean(m, ranks) for m in (Recall(10), NDCG(10), AveragePrecision())]
     np.testing.assert_allclose(values, [8.34, 4.32, 4.26], atol=0.005)
     assert mean(AUC(), ranks) == pytest.approx(89.48, abs=0.005)
@@ -655,7 +652,7 @@ def test_the_other_files_come_out_again(movielens):
     total = popularity.sum() - seen - popularity[movielens.items]
     assert same_rows(derived("popularity")[["total"]], total[:, None])
     model = ItemKNN(row_neighbors=10, divide_by_row_sum=True).fit(movielens.train)
-    ranks = exact_ranks(model, movielens, progress=False)
+    ranks = Ranks.from_model(model, movielens, progress=False)
     again = np.column_stack([ranks.n_items, ranks.best, ranks.n_tied])
     columns = ["n_items", "z_rows_divided_best", "z_rows_divided_tied"]
     before = derived("readings")[columns].to_numpy()

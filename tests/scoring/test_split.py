@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics.scoring import Split, leave_last_out, read_split
+from sampled_metrics import Split, leave_last_out
+from sampled_metrics.scoring import read_split
 from shared import known
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"

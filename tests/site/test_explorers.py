@@ -16,11 +16,11 @@ from sampled_metrics import (
     Draw,
     Precision,
     RankEstimate,
+    Ranks,
     Recall,
     ReciprocalRank,
     Uncorrected,
     explain,
-    ranks_from_recommendations,
 )
 from tabs import (
     PAGES,
@@ -215,7 +215,7 @@ def test_metrics_of_several_relevant_items_in_every_dialect(javascript):
     lists = [
         [rng.permutation(20)[: rng.integers(13)].tolist() for _ in range(60)] for _ in range(2)
     ]
-    users = ranks_from_recommendations(*lists)
+    users = Ranks.from_recommendations(*lists)
     for k in (1, 3, 8, 30):
         cases = [[*both, k] for both in zip(*lists, strict=True)]
         found = javascript(
@@ -389,7 +389,7 @@ def test_five_users_by_keyboard(start):
     predictions = [[1, 6, 8], [9, 1, 4, 2], [], [1, 2, 3, 4], []]
     enter(tab, predictions1="9 1, 4;2", labels2="7", k=4)
     settle(tab)
-    users = ranks_from_recommendations(predictions, labels)
+    users = Ranks.from_recommendations(predictions, labels)
     expected = {}
     for name, metric in dialects(4).items():
         values = metric(users)

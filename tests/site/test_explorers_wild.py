@@ -11,14 +11,14 @@ from sampled_metrics import (
     AUC,
     NDCG,
     AveragePrecision,
-    Comparison,
     Draw,
+    Ranks,
     Recall,
     ReciprocalRank,
-    TiedRanks,
     compare,
     explain,
 )
+from sampled_metrics.evaluation import Comparison
 from tabs import change, fixed, settle, table, verdict
 
 DATA = Path(__file__).parents[2] / "book" / "data"
@@ -48,8 +48,8 @@ def found_by_the_package(name, metric, m):
     ranks = pd.read_csv(DATA / f"elsewhere_{name}.csv.gz")
     n = ranks["n_items"].to_numpy()
     who = [column.removesuffix("_best") for column in ranks if column.endswith("_best")]
-    given = {x: TiedRanks(ranks[f"{x}_best"], ranks[f"{x}_tied"], n) for x in who}
-    given["random"] = TiedRanks(np.ones_like(n), n - 1, n)
+    given = {x: Ranks(ranks[f"{x}_best"], ranks[f"{x}_tied"], n) for x in who}
+    given["random"] = Ranks(np.ones_like(n), n - 1, n)
     exact = pd.Series({LABELS.get(x, x): METRICS[metric].mean(r) for x, r in given.items()})
     expected = pd.read_csv(DATA / f"elsewhere_{name}_expected.csv.gz")
     expected = expected.query("n_samples == @m and estimator == 'uncorrected'")
@@ -247,7 +247,7 @@ def test_arithmetic_of_a_comparison(visit):
 
 def recommender(name):
     ranks = pd.read_csv(DATA / "movielens_ranks.csv")
-    return TiedRanks(ranks[f"{name}_best"], ranks[f"{name}_tied"], ranks["n_items"])
+    return Ranks(ranks[f"{name}_best"], ranks[f"{name}_tied"], ranks["n_items"])
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from sampled_metrics.io._columns import (
 )
 from sampled_metrics.io.rank_tables import COUNTS, further_columns, ranks_by_name
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, trusted, offsets_of
+from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
