@@ -30,6 +30,8 @@ from sampled_metrics import (
     Recall,
     ReciprocalRank,
     Uncorrected,
+    evaluate,
+    simulate,
 )
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
@@ -37,6 +39,7 @@ from sampled_metrics.corrections import (
     LeastSquares,
     Multinomial,
 )
+from sampled_metrics.ranks import trusted
 
 T = TypeVar("T")
 
@@ -204,7 +207,7 @@ def the_part(metric, order, rank, q, n):
     """What the best, second best, ... of q items adds: the gain up to k, over the normalizer."""
     if metric.k is not None and rank > metric.k:
         return 0.0
-    some = Ranks(np.arange(1, q + 1), [0, q], [q], n_items=n)
+    some = Ranks.from_lists([range(1, q + 1)], n_items=n)
     gain, z = metric.gain(rank, order, q, n), metric.normalizer(some)
     return float(np.squeeze(gain)) / float(np.squeeze(z))
 
@@ -396,3 +399,41 @@ def fitted_slowly(estimator, metric, draw):
     m = draw.n_samples
     sampled = metric(np.arange(1, m + 2), n_items=m + 1)
     return solved_slowly(estimator, sampled, all_ranks(metric, draw, estimator.prior))
+
+
+def exact_values(ranks, metrics, **how):
+    """Return the exact means of `evaluate`: recommender, metric, value."""
+    table = evaluate(ranks, metrics, **how).table
+    return table[["recommender", "metric", "value"]]
+
+
+def expected_values(ranks, metrics, draw, estimators, **how):
+    """Return what `evaluate` expects of a draw: recommender, metric, estimator, value."""
+    table = evaluate(ranks, metrics, draw, estimators=estimators, **how).table
+    drawn = table[table["estimator"] != "exact"].reset_index(drop=True)
+    return drawn[["recommender", "metric", "estimator", "value"]]
+
+
+def runs_of(ranks, metrics, draw, estimators, **how):
+    """Simulate, with the estimators by their place."""
+    return simulate(ranks, metrics, draw, estimators=estimators, **how)
+
+
+def flat(best, offsets, n_relevant, n_predicted=None, gains=None, ideal_gains=None, **more):
+    """Return ranks from flat arrays: also of items that were never ranked."""
+    given = {
+        "n_predicted": n_predicted,
+        "gains": gains,
+        "ideal_gains": ideal_gains,
+        **more,
+    }
+    made = {name: None if each is None else np.asarray(each) for name, each in given.items()}
+    counts = np.asarray(n_relevant, dtype=np.int64)
+    for name in ("n_items", "n_predicted"):
+        if made.get(name) is not None:
+            made[name] = np.broadcast_to(made[name], counts.shape).astype(np.int64)
+    for name in ("gains", "ideal_gains"):
+        if made[name] is not None:
+            made[name] = made[name].astype(np.float64)
+    values = np.asarray(best, dtype=np.int64)
+    return trusted(values, np.asarray(offsets, dtype=np.int64), counts, **made)

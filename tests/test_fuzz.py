@@ -55,6 +55,7 @@ from sampled_metrics import (
     explain,
     leave_last_out,
     metric_bounds,
+    simulate,
 )
 from sampled_metrics.bounds import identified_set
 from sampled_metrics.corrections import (
@@ -549,7 +550,7 @@ FILES = {
     "qrels": "t1 0 d1 1\n",
 }
 EVALUATION = {
-    "recommenders": NAMED,
+    "ranks": NAMED,
     "metrics": METRICS,
     "draw": A_DRAW,
     "estimators": ESTIMATORS,
@@ -964,23 +965,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         {"probability": (0.9, lambda value: below_one(value) and value >= 0.5)},
     ),
     "Comparison.at": (FOUND.at, {"n_users": (9, MAYBE_COUNT), "repeats": (2, COUNT)}),
-    "power_analysis": (
-        power_analysis,
-        {
-            "recommenders": NAMED,
-            "metrics": METRICS,
-            "draws": ([DRAW, None], list_of((Draw, type(None)))),
-            "estimators": ESTIMATORS,
-            "n_users": ([10], optional(maybe(each_of(COUNT)))),
-            "fit": FIT,
-        },
-    ),
-    "exact_evaluation": (
-        exact_evaluation,
-        {"recommenders": NAMED, "metrics": METRICS, "n_items": N_ITEMS},
-    ),
-    "expected_evaluation": (expected_evaluation, EVALUATION),
-    "sampled_evaluation": (sampled_evaluation, EVALUATION | {"repeats": (2, few), "rng": SEED}),
+    "simulate": (simulate, EVALUATION | {"repeats": (2, few), "rng": SEED}),
     "evaluate": (
         lambda **given: evaluate(**given).table,
         {

@@ -31,6 +31,7 @@ from shared import (
     Percentile,
     RankBiasedPrecision,
     by_definition,
+    exact_values,
     the_part,
     tied_places,
 )
@@ -406,7 +407,7 @@ def test_a_metric_without_a_symbol_is_called_like_its_class():
     said = ["Inverse", "Power", "Power@1", "Power@1 (p=3)", "P@1"]
     assert [str(metric) for metric in metrics] == said
     assert (Inverse.symbol, Power().symbol, Renamed.symbol) == ("Inverse", "Power", "P")
-    found = exact_evaluation({"a": [1, 2]}, metrics)
+    found = exact_values({"a": [1, 2]}, metrics)
     assert found["metric"].tolist() == said
     assert found["value"].tolist() == [0.75, 0.75, 0.5, 0.5, 0.5]
 

@@ -41,7 +41,7 @@ from sampled_metrics.corrections import (
 )
 from sampled_metrics.evaluation import Comparison
 from sampled_metrics.experiments import MatrixFactorization
-from shared import known
+from shared import expected_values, known, runs_of
 from typed_calls import RIGHT, WRONG
 
 ROOT = Path(__file__).parents[1]
@@ -212,10 +212,10 @@ SMALL = Draw(3, n_items=9)
 WORK = {  # all of one step
     "ranking": lambda **show: Ranks.from_model(np.zeros((1, 5)), ONE, **show),
     "iterations": lambda **show: MatrixFactorization(2, n_iterations=1, **show).fit(ONE.train),
-    "fitting": lambda **show: expected_evaluation(
+    "fitting": lambda **show: expected_values(
         {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, **show
     ),
-    "sampling for A": lambda **show: sampled_evaluation(
+    "sampling for A": lambda **show: runs_of(
         {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, **show
     ),
     "bounding": lambda **show: evaluate({"A": [1, 2]}, HITS, SMALL, given="sampled", **show),

@@ -330,7 +330,7 @@ def test_an_unknown_rule(rule):
 @pytest.mark.parametrize("rng", [-1, 1.5, "0", True, np.random.RandomState(0)])
 def test_a_bad_rng(rng):
     with pytest.raises(ValueError, match=r"rng is .*; rng must be None, an integer of 0 or above"):
-        Ranks([1], 1, 5).break_ties("random", rng=rng).best
+        Ranks([1], 1, 5).break_ties("random", rng=rng)
 
 
 def test_tied_ranks_cannot_be_changed():

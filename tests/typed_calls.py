@@ -56,6 +56,7 @@ from sampled_metrics.corrections import (
 from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_movielens_1m
 from sampled_metrics.io import rank_table, read_qrels, read_run, write_ranks
 from sampled_metrics.scoring import Recommender
+from shared import exact_values, expected_values, runs_of
 
 RANKS = [212, 2, 743, 534, 154]
 DRAW = Draw(n_samples=9, n_items=1000)
@@ -202,12 +203,9 @@ def comparisons_and_tables() -> None:
     first: bool = bool(dominates(RANKS, [1, 2, 3], n_items=1000, scale="share"))
     by_name = {"A": RANKS, "B": RANKS[::-1]}
     tables: list[pd.DataFrame] = [
-        exact_evaluation(by_name, METRICS, n_items=1000),
-        expected_evaluation(by_name, [Recall(k=10)], DRAW, ESTIMATORS, progress=False),
-        sampled_evaluation(
-            by_name, [Recall(k=10)], DRAW, {"a": Uncorrected()}, repeats=2, rng=0, fit="paper"
-        ),
-        power_analysis(by_name, [NDCG()], [DRAW, None], {"a": Uncorrected()}, n_users=[10, 100]),
+        exact_values(by_name, METRICS, n_items=1000),
+        expected_values(by_name, [Recall(k=10)], DRAW, ESTIMATORS, progress=False),
+        runs_of(by_name, [Recall(k=10)], DRAW, {"a": Uncorrected()}, repeats=2, rng=0, fit="paper"),
     ]
     found = evaluate(by_name, [Recall(k=10)], DRAW, estimators=ESTIMATORS, groups=[0, 0, 1, 1, 1])
     tables += [found.table, found.by_group, found.comparisons(n_resamples=9, rng=0)]
@@ -262,7 +260,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: evaluate({"A": RANKS}, NDCG(), DRAW),  # type: ignore[arg-type]
     lambda: evaluate({"A": RANKS}, [NDCG()], 100),  # type: ignore[arg-type]
     lambda: evaluate({"A": RANKS}, [NDCG()], DRAW, given="drawn"),  # type: ignore[arg-type]
-    lambda: exact_evaluation({"A": RANKS}, NDCG()),  # type: ignore[arg-type]
-    lambda: exact_evaluation(RANKS, [NDCG()]),  # type: ignore[arg-type]
-    lambda: expected_evaluation({"A": RANKS}, [NDCG()], DRAW, Uncorrected()),  # type: ignore[arg-type]
+    lambda: exact_values({"A": RANKS}, NDCG()),  # type: ignore[arg-type]
+    lambda: exact_values(RANKS, [NDCG()]),  # type: ignore[arg-type]
+    lambda: expected_values({"A": RANKS}, [NDCG()], DRAW, Uncorrected()),  # type: ignore[arg-type]
 ]

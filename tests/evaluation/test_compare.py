@@ -23,11 +23,10 @@ from sampled_metrics import (
     Recall,
     Uncorrected,
     compare,
-    evaluate,
 )
 from sampled_metrics.corrections import Estimator
 from sampled_metrics.evaluation import Comparison
-from shared import USUAL, by_definition, each_sample, every_sample, tied_places
+from shared import USUAL, by_definition, each_sample, every_sample, expected_values, tied_places
 
 
 def some_ranks(rng, n_users, mean, n_items, ties=0):
@@ -224,11 +223,13 @@ def test_the_difference_is_that_of_the_expected_evaluations(pilot, replacement, 
     estimators = {"plain": Uncorrected(), "rank": RankEstimate(), "bv": BiasVariance(0.1)}
     a, b = (ranks[:100] for ranks in pilot)
     both, draw = {"a": a, "b": b}, Draw(30, replacement=replacement)
-    power = power_analysis(both, USUAL, [draw], estimators, fit=fit)
-    want = expected_evaluation(both, USUAL, draw, estimators, fit=fit)
+    want = expected_values(both, USUAL, draw, estimators, fit=fit)
     want = want.pivot(index=["metric", "estimator"], columns="recommender", values="value")
-    got = power.set_index(["metric", "estimator"])["difference"]
-    np.testing.assert_allclose(got, (want["a"] - want["b"]).loc[got.index], atol=1e-12)
+    for metric in USUAL:
+        for name, estimator in estimators.items():
+            found = compare(a, b, metric, draw, estimator=estimator, fit=fit).difference
+            one, other = want.loc[str(metric), name][["a", "b"]]
+            assert found == pytest.approx(one - other, abs=1e-12)
 
 
 def test_an_exact_evaluation_is_the_paired_t_test(pilot):
@@ -497,45 +498,6 @@ def test_pooled_catalogs_need_the_fit_of_each_size():
     assert abs(misled.difference) < 0.03
 
 
-# --- many comparisons in a table
-
-
-def test_a_power_analysis_is_a_table_of_comparisons(pilot):
-    a, b = (ranks[:40] for ranks in pilot)
-    recommenders = {"a": a, "b": b, "c": Ranks(a.best, 0, a.n_items)}
-    estimators = {"plain": Uncorrected(), "bv": BiasVariance(0.1)}
-    draws = [Draw(5, replacement=False), None]
-    table = power_analysis(recommenders, USUAL[:2], draws, estimators, n_users=[100, 400])
-    assert table.columns.tolist() == [
-        *("first", "second", "metric", "estimator", "n_samples"),
-        *("n_users", "exact_difference", "difference"),
-        *("variance_users", "variance_ties", "variance_sampling", "standard_error"),
-        *("right_order", "right_order_same_users", "power", "power_wrong", "users_needed"),
-    ]
-    assert len(table) == 3 * 2 * 2 * 2 + 3 * 2 * 2
-    assert table["n_users"].value_counts().to_dict() == {100: 18, 400: 18}
-    assert table["n_samples"].isna().equals(table["estimator"] == "exact")
-    row: Any
-    for row in table.itertuples(index=False):
-        metric = {str(metric): metric for metric in USUAL}[row.metric]
-        how: dict[str, Any] = {}
-        if row.estimator != "exact":
-            how = {"draw": draws[0], "estimator": estimators[row.estimator]}
-        want = compare(recommenders[row.first], recommenders[row.second], metric, **how)
-        want = want.at(n_users=row.n_users)
-        np.testing.assert_allclose(row[5:11], astuple(want), rtol=1e-12)
-        right = want.right_order(), want.right_order(same_users=True)
-        rest = [want.standard_error, *right, *want.power(), want.users_needed()]
-        np.testing.assert_allclose(row[11:], rest, rtol=1e-9)
-
-
-def test_a_power_analysis_of_the_users_that_are_there(pilot):
-    both = dict(zip("ab", pilot, strict=True))
-    table = power_analysis(both, iter([AUC()]), iter([Draw(9), None]), {"plain": Uncorrected()})
-    assert table["n_users"].tolist() == [400, 400]
-    assert table["n_samples"].tolist() == [9, pd.NA]
-
-
 @pytest.mark.parametrize("kind", ["plain", "Ranks", "Series"])
 def test_every_kind_of_ranks(kind):
     a, b = [3, 9, 1, 30], [2, 40, 4, 4]
@@ -547,10 +509,6 @@ def test_every_kind_of_ranks(kind):
     want = compare(Ranks(a, 0, 50), Ranks(b, 0, 50), NDCG(k=5), Draw(9))
     got = compare(given(a), given(b), NDCG(k=5), Draw(9, n_items=50))
     np.testing.assert_allclose(astuple(got), astuple(want), rtol=1e-12)
-    table = power_analysis(
-        {"a": given(a), "b": given(b)}, [NDCG(k=5)], [Draw(9, n_items=50)], {"": Uncorrected()}
-    )
-    np.testing.assert_allclose(table.iloc[0, 5:11].astype(float), astuple(want), rtol=1e-12)
 
 
 # --- bad input
@@ -605,28 +563,17 @@ def test_tied_ranks_of_other_users():
         ValueError, match="b has 8 items for user 1, a has 9; they must be the same"
     ):
         compare(a, b, NDCG())
-    with pytest.raises(
-        ValueError, match=r"second'\] has 8 items for user 1, .*first'] has 9; they must"
-    ):
-        power_analysis({"first": a, "second": b}, [NDCG()], [None], {"": Uncorrected()})
 
 
-def test_series_are_not_paired_by_position():
+def test_series_are_paired_by_their_users():
     a, b = pd.Series([1, 5, 9], index=list("xyz")), pd.Series([1, 5, 9], index=list("zyx"))
     sizes = pd.Series([10, 20, 30], index=list("xyz"))
     draw = Draw(3, n_items=30)
-    with pytest.raises(
-        ValueError, match=r"a and b have different indexes; .* b\.reindex\(a\.index"
-    ):
-        compare(a, b, NDCG(), draw)
-    with pytest.raises(ValueError, match=r"recommenders\['a'\] and recommenders\['b'\] have diff"):
-        power_analysis({"a": a, "b": b}, [NDCG()], [draw], {"": Uncorrected()})
-    with pytest.raises(ValueError, match="b and n_items have different indexes"):
-        compare(b, b, AUC(), n_items=sizes)
+    assert compare(a, b, NDCG(), draw) == compare(a, b.reindex(a.index), NDCG(), draw)
+    assert compare(a, b, NDCG(), draw).exact_difference == 0
+    assert compare(b, b, AUC(), n_items=sizes) == compare(b, b, AUC(), n_items=[30, 20, 10])
     with pytest.raises(ValueError, match=r"n_items is a Series with an index; pass n_items\.to_nu"):
         compare(a, a, AUC(), Draw(3, n_items=sizes))
-    assert compare(a, a, AUC(), n_items=sizes).difference == 0
-    assert compare(a, b.reindex(a.index), NDCG(), draw).n_users == 3
 
 
 FITTED = BiasVariance(0.1).fit(NDCG(), Draw(3, n_items=9))
@@ -685,54 +632,6 @@ def test_bad_numbers():
 
 
 TOY = {"A": Ranks([1, 2], 0, 9), "B": Ranks([3, 4], 0, 9)}
-WRONG_TABLES = [
-    ("recommenders", [[1, 2], [3, 4]], "recommenders is .*; recommenders must be a dict, such as"),
-    ("recommenders", {"A": TOY["A"]}, r"recommenders has the one name \['A'\]; it must have two"),
-    ("recommenders", {1: [1, 2], 2: [3, 4]}, "recommenders has the key 1; its keys must be names"),
-    ("recommenders", {**TOY, "B": "xy"}, r"recommenders\['B'\] is of type .* whole numbers"),
-    ("recommenders", {**TOY, "B": SEVERAL}, r"recommenders\['B'\] holds 2 items of user 4; break"),
-    (
-        "recommenders",
-        {**TOY, "B": [1, 2, 3]},
-        "B'] has 3 users, .*A'] has 2; they must be the same",
-    ),
-    ("recommenders", {"A": [1, 2], "B": [2, 3]}, "n_items is None; plain ranks do not know it"),
-    (
-        "recommenders",
-        {**TOY, "B": TOY["B"][:1]},
-        "B'] has 1 users, .*A'] has 2; they must be the same",
-    ),
-    ("metrics", [], "metrics is empty; metrics must be a list"),
-    ("metrics", NDCG(), "metrics is NDCG.*; metrics must be a list, such as"),
-    ("metrics", "NDCG", "metrics is 'NDCG'; metrics must be a list, such as"),
-    ("metrics", NDCG, "metrics is <class .*; metrics must be a list, such as"),
-    ("metrics", None, "metrics is None; metrics must be a list"),
-    ("metrics", [AUC(), NDCG], r"metrics\[1\] is <class .* call the class, as in Recall\(k=10\)"),
-    ("metrics", ["NDCG"], r"metrics\[0\] is 'NDCG'; metrics\[0\] must be a Metric"),
-    ("draws", Draw(5), r"draws is Draw.*; draws must be a list, such as \[Draw\(100\), None\]"),
-    ("draws", 5, "draws is 5; draws must be a list"),
-    ("draws", None, "draws is None; draws must be a list"),
-    ("draws", [], r"draws is empty; draws must be a list"),
-    ("draws", [None, 5], r"draws\[1\] is 5; draws\[1\] must be a Draw, such as"),
-    ("estimators", {}, "estimators is {}; estimators must be a dict, such as"),
-    ("estimators", Uncorrected(), r"estimators is Uncorrected\(\); estimators must be a dict"),
-    ("estimators", "bv", "estimators is 'bv'; estimators must be a dict"),
-    ("estimators", {"bv": BiasVariance}, r"estimators\['bv'\] is <class .* call the class, as in"),
-    ("estimators", {"bv": "bv"}, r"estimators\['bv'\] is 'bv'; .* must be an Estimator"),
-    ("estimators", {"bv": FITTED}, r"estimators\['bv'\] is <.*; .* must be an Estimator"),
-    ("n_users", 5, "n_users is 5; n_users must be a list, such as"),
-    ("n_users", [], r"n_users is \[\]; n_users must be a list of numbers"),
-    ("n_users", [100, 0], r"n_users\[1\] is 0; n_users\[1\] must be at least 1"),
-    ("fit", "mean", "fit is 'mean'; fit must be one of 'each', 'paper'"),
-]
-
-
-@pytest.mark.parametrize(("name", "value", "message"), WRONG_TABLES)
-def test_wrong_arguments_of_a_power_analysis(name, value, message):
-    estimators = {"": Uncorrected()}
-    arguments = {"metrics": [NDCG()], "draws": [Draw(3), None], "estimators": estimators}
-    with pytest.raises(ValueError, match=message):
-        power_analysis(**{"recommenders": TOY, **arguments, name: value})
 
 
 def test_metrics_and_estimators_that_can_change():
@@ -757,8 +656,6 @@ def test_metrics_and_estimators_that_can_change():
     a, b, draw = [3, 30, 5], [40, 2, 1], Draw(9, n_items=50)
     want = compare(a, b, Recall(k=10), draw)
     assert compare(a, b, Found(), draw, estimator=Same()) == want
-    table = power_analysis({"a": a, "b": b}, [Found(), Found(k=5)], [draw], {"same": Same()})
-    assert table["difference"].tolist()[0] == want.difference
 
 
 def test_no_number_of_users_is_too_large():
@@ -793,20 +690,19 @@ NAMED = Ranks([1, 3], 0, 50, users=["ann", "bob"])
     "other",
     [
         Ranks([3, 1], 0, 50, users=["bob", "ann"]),
-        Ranks([3, 1], 0, 50, users=["eve", "joe"]),
         Ranks.from_lists([[3], [1]], n_items=50, users=["bob", "ann"]),
         pd.Series([3, 1], index=["bob", "ann"]),
     ],
-    ids=["other order", "other users", "Ranks", "Series"],
+    ids=["Ranks", "lists", "Series"],
 )
-def test_users_of_other_names_are_not_paired(other):
-    with pytest.raises(
-        ValueError, match=r"b has user '\w+' at place 0, a has 'ann'; .* same order"
-    ):
-        compare(NAMED, other, Recall(1))
-    both = {"A": NAMED, "B": other}
-    with pytest.raises(ValueError, match=r"recommenders\['B'\] has user '\w+' at place 0"):
-        power_analysis(both, [Recall(1)], [None], {"u": Uncorrected()})
+def test_users_are_paired_by_name(other):
+    paired = Ranks([1, 3], 0, 50, users=["ann", "bob"])
+    assert compare(NAMED, other, Recall(1)) == compare(NAMED, paired, Recall(1))
+
+
+def test_other_users_are_refused():
+    with pytest.raises(ValueError, match="b lacks user 'ann', whom a has; give the same users"):
+        compare(NAMED, Ranks([3, 1], 0, 50, users=["eve", "joe"]), Recall(1))
 
 
 def test_users_of_the_same_names_are_paired():

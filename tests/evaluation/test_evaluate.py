@@ -29,6 +29,7 @@ from sampled_metrics import (
     evaluate,
     metric_bounds,
 )
+from shared import expected_values
 
 METRICS = [Recall(k=10), NDCG(k=10), ReciprocalRank()]
 N_USERS = 60
@@ -73,7 +74,7 @@ def test_a_draw_adds_what_it_would_report():
     assert list(table["estimator"].unique()) == ["exact", "raw", "corrected"]
     exact = table[table["estimator"] == "exact"].reset_index(drop=True)
     pd.testing.assert_frame_equal(exact, evaluate(PAIR, METRICS).table)
-    for _, expected in expected_evaluation(PAIR, METRICS, draw, estimators).iterrows():
+    for _, expected in expected_values(PAIR, METRICS, draw, estimators).iterrows():
         here = row(table, *expected.iloc[:3])
         assert here["value"] == pytest.approx(expected["value"], abs=1e-12)
     orders = found.orders()

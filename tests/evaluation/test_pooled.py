@@ -23,7 +23,7 @@ from sampled_metrics import (
     compare,
 )
 from sampled_metrics.corrections import ConstrainedLeastSquares
-from shared import equation_25, the_term, ways_of_user
+from shared import equation_25, exact_values, expected_values, runs_of, the_term, ways_of_user
 
 M = 3
 METRICS = [Recall(k=3), NDCG(k=4), AveragePrecision(), ReciprocalRank(), AUC()]
@@ -201,10 +201,10 @@ def test_expectation_and_variance_of_pooled_users(metric, estimator, replacement
 def test_tables_of_pooled_users(replacement):
     both = {"a": pooled("a", 0), "b": pooled("b", 0)}
     draw = Draw(M, replacement=replacement)
-    exact = exact_evaluation(both, METRICS)
-    expected = expected_evaluation(both, METRICS, draw, ESTIMATORS)
+    exact = exact_values(both, METRICS)
+    expected = expected_values(both, METRICS, draw, ESTIMATORS)
     key = ["recommender", "metric", "estimator"]
-    runs = sampled_evaluation(both, METRICS, draw, ESTIMATORS, repeats=100, rng=0).groupby(key)
+    runs = runs_of(both, METRICS, draw, ESTIMATORS, repeats=100, rng=0).groupby(key)
     mean, deviation = runs.value.mean(), runs.value.std()
     metrics = {str(metric): metric for metric in METRICS}
     for name, label, value in exact.itertuples(index=False):

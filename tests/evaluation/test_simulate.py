@@ -28,7 +28,17 @@ from sampled_metrics.corrections import (
     LeastSquares,
     Multinomial,
 )
-from shared import DATA, ESTIMATORS, TOY, USUAL, by_definition, tied_places
+from shared import (
+    DATA,
+    ESTIMATORS,
+    TOY,
+    USUAL,
+    by_definition,
+    exact_values,
+    expected_values,
+    runs_of,
+    tied_places,
+)
 
 N = 400
 SIZES = np.repeat([300, 401], [100, 200])  # the mean is 367 1/3, so rounding is tested too
@@ -55,7 +65,7 @@ def value_of(table):
 
 
 def test_exact_evaluation_is_the_mean_over_instances(recommenders):
-    table = exact_evaluation(recommenders, USUAL)
+    table = exact_values(recommenders, USUAL)
     assert table.columns.tolist() == ["recommender", "metric", "value"]
     values = table.set_index(["recommender", "metric"]).value
     for metric in USUAL:
@@ -70,7 +80,7 @@ def test_exact_evaluation_is_the_mean_over_instances(recommenders):
 
 
 def test_exact_evaluation_of_the_toy_example():
-    table = exact_evaluation(TOY, [AUC(), AveragePrecision()], n_items=10_000)
+    table = exact_values(TOY, [AUC(), AveragePrecision()], n_items=10_000)
     for name, metric, value in table.itertuples(index=False):
         scored = {"AUC": AUC(), "AP": AveragePrecision()}[metric]
         assert value == pytest.approx(scored(TOY[name], 10_000).mean())
@@ -91,15 +101,14 @@ def test_every_way_to_give_ranks_is_the_same():
     }
     draw, estimators = Draw(9, n_items=n), {"bv": BiasVariance(0.1)}
     for table in (
-        exact_evaluation(given, USUAL, n_items=n),
-        expected_evaluation(given, USUAL, draw, estimators),
-        sampled_evaluation({"list": rows}, USUAL, draw, estimators, repeats=3, rng=0),
+        exact_values(given, USUAL, n_items=n),
+        expected_values(given, USUAL, draw, estimators),
+        runs_of({"list": rows}, USUAL, draw, estimators, repeats=3, rng=0),
     ):
         for _, values in table.groupby([c for c in ("metric", "run") if c in table]).value:
             np.testing.assert_allclose(values, values.iloc[0], rtol=1e-12)
     runs = [
-        sampled_evaluation({"it": r}, USUAL, draw, estimators, repeats=3, rng=0).value
-        for r in given.values()
+        runs_of({"it": r}, USUAL, draw, estimators, repeats=3, rng=0).value for r in given.values()
     ]
     for values in runs[1:]:
         np.testing.assert_allclose(values, runs[0], rtol=1e-12)
@@ -109,15 +118,15 @@ def test_the_mean_is_over_instances_with_relevant_items():
     users = Ranks.from_lists([[1, 4], [], [2], []], n_items=[9, 5, 8, 9])
     metric, draw = NDCG(k=3), Draw(4)
     want = metric(users[[0, 2]]).mean()
-    assert value_of(exact_evaluation({"it": users}, [metric])) == pytest.approx(want)
+    assert value_of(exact_values({"it": users}, [metric])) == pytest.approx(want)
     want = draw.expect(users[[0, 2]], metric).mean()
     estimators = {"": Uncorrected()}
-    got = expected_evaluation({"it": users}, [metric], draw, estimators)
+    got = expected_values({"it": users}, [metric], draw, estimators)
     assert value_of(got) == pytest.approx(want)
     nobody = {"it": users[[1, 3]]}
-    assert np.isnan(value_of(exact_evaluation(nobody, [metric])))
-    assert np.isnan(value_of(expected_evaluation(nobody, [metric], draw, estimators)))
-    runs = sampled_evaluation(nobody, [metric], draw, estimators, repeats=2)
+    assert np.isnan(value_of(exact_values(nobody, [metric])))
+    assert np.isnan(value_of(expected_values(nobody, [metric], draw, estimators)))
+    runs = runs_of(nobody, [metric], draw, estimators, repeats=2)
     assert runs.value.isna().all()
 
 
@@ -145,7 +154,7 @@ def test_expected_evaluation_is_the_mean_over_instances_and_ties(
 ):
     draw = Draw(n_samples, replacement=replacement)
     some = {name: ranks[::10] for name, ranks in recommenders.items()}
-    table = expected_evaluation(some, USUAL, draw, PLAIN, fit=fit)
+    table = expected_values(some, USUAL, draw, PLAIN, fit=fit)
     assert table.columns.tolist() == [*KEY, "value"]
     assert len(table) == 16
     for name, label, estimator, value in table.itertuples(index=False):
@@ -160,7 +169,7 @@ def test_the_default_fit_is_that_of_each_instance(estimator, replacement):
     """Ties, four sizes, a draw of nearly all items of the smallest."""
     tied = Ranks([1, 3, 9, 4, 1, 20], [4, 0, 1, 30, 11, 0], [12, 40, 12, 60, 12, 33])
     draw, metric = Draw(10, replacement=replacement), NDCG(k=5)
-    got = value_of(expected_evaluation({"it": tied}, [metric], draw, {"": estimator}))
+    got = value_of(expected_values({"it": tied}, [metric], draw, {"": estimator}))
     want = mean_over_instances_and_ties(tied, metric, estimator, draw, "each")
     size = np.abs(estimator.fit(metric, Draw(10, n_items=60, replacement=replacement)).values).max()
     assert got == pytest.approx(want, rel=1e-9, abs=1e-10 * size)
@@ -172,7 +181,7 @@ def test_expected_evaluation_is_what_the_fits_expect(recommenders):
     draw = Draw(20, n_items=SIZES, replacement=False)
     want = estimator.fit(metric, draw).expectation(tied).mean()
     for made in (draw, Draw(20, replacement=False)):
-        table = expected_evaluation({"it": tied}, [metric], made, {"": estimator})
+        table = expected_values({"it": tied}, [metric], made, {"": estimator})
         assert value_of(table) == pytest.approx(want, rel=1e-12)
 
 
@@ -181,14 +190,14 @@ def test_pooled_catalogs():
     users = {"it": Ranks(np.repeat([5, 5000], 500), 0, np.repeat([200, 20_000], 500))}
     arguments = users, [Recall(k=10)], Draw(99)
     estimators = {"bv": BiasVariance(0.1), "cls": ConstrainedLeastSquares()}
-    assert value_of(exact_evaluation(users, [Recall(k=10)])) == 0.5
-    each = expected_evaluation(*arguments, estimators).set_index("estimator").value
+    assert value_of(exact_values(users, [Recall(k=10)])) == 0.5
+    each = expected_values(*arguments, estimators).set_index("estimator").value
     assert each["bv"] == pytest.approx(0.514, abs=5e-4)
     assert each["cls"] == pytest.approx(0.506, abs=5e-4)
-    paper = expected_evaluation(*arguments, estimators, fit="paper").set_index("estimator").value
+    paper = expected_values(*arguments, estimators, fit="paper").set_index("estimator").value
     assert paper["bv"] == pytest.approx(-0.0048, abs=5e-5)
     assert paper["cls"] == pytest.approx(0.0125, abs=5e-5)
-    runs = sampled_evaluation(*arguments, estimators, repeats=20, rng=0)
+    runs = runs_of(*arguments, estimators, repeats=20, rng=0)
     mean = runs.groupby("estimator").value.agg(["mean", "std"])
     assert (abs(mean["mean"] - each) < 5 * mean["std"] / 20**0.5).all()
 
@@ -206,9 +215,9 @@ def test_a_sample_of_all_items_is_corrected_by_nothing(metric, estimator):
     """101 items of which 100 are drawn without replacement: the sampled rank is the exact one."""
     ranks = {"it": 1 + np.random.default_rng(0).geometric(0.1, 500).clip(max=100)}
     draw, estimators = Draw(100, n_items=101, replacement=False), {"": estimator}
-    exact = value_of(exact_evaluation(ranks, [metric], n_items=101))
-    assert value_of(expected_evaluation(ranks, [metric], draw, estimators)) == pytest.approx(exact)
-    runs = sampled_evaluation(ranks, [metric], draw, estimators, repeats=2, rng=0)
+    exact = value_of(exact_values(ranks, [metric], n_items=101))
+    assert value_of(expected_values(ranks, [metric], draw, estimators)) == pytest.approx(exact)
+    runs = runs_of(ranks, [metric], draw, estimators, repeats=2, rng=0)
     np.testing.assert_allclose(runs.value, exact)
 
 
@@ -216,8 +225,8 @@ def test_a_fit_for_draws_with_replacement_misses_it():
     ranks = {"it": 1 + np.random.default_rng(0).geometric(0.1, 500).clip(max=100)}
     draw, estimators = Draw(100, n_items=101, replacement=False), {"": BiasVariance(0.1)}
     for metric in (NDCG(k=10), Recall(k=10)):
-        exact = value_of(exact_evaluation(ranks, [metric]))
-        paper = expected_evaluation(ranks, [metric], draw, estimators, fit="paper")
+        exact = value_of(exact_values(ranks, [metric]))
+        paper = expected_values(ranks, [metric], draw, estimators, fit="paper")
         assert abs(value_of(paper) - exact) > 0.003
 
 
@@ -228,7 +237,7 @@ def test_least_squares_under_long_ties(metric):
     best, tied = np.array([1, 700, 15_000]), np.array([6000, 19_000, 4999])
     draw = Draw(m, n_items=n)
     table = LeastSquares().fit(metric, draw).values
-    got = expected_evaluation(
+    got = expected_values(
         {str(b): Ranks([b], t, n) for b, t in zip(best, tied, strict=True)},
         *([metric], Draw(m), {"": LeastSquares()}),
     )
@@ -246,7 +255,7 @@ def test_ties_of_thousands_and_samples_of_hundreds(m, replacement):
     best = rng.integers(1, n, size=200)
     tied = Ranks(best, rng.integers(0, n - best, endpoint=True), n)
     draw, estimators = Draw(m, replacement=replacement), {"u": Uncorrected(), "b": BiasVariance(1)}
-    got = expected_evaluation({"it": tied}, USUAL, draw, estimators).set_index(KEY[1:]).value
+    got = expected_values({"it": tied}, USUAL, draw, estimators).set_index(KEY[1:]).value
     # A tie's mean is a difference of sums over the ranks up to its ends.
     known = Draw(m, n_items=n, replacement=replacement)
     p = known.pmf(np.arange(1, n + 1))
@@ -302,8 +311,8 @@ def test_whatever_takes_ties_averages_over_all_ways(data, sizes, metric, estimat
         atol=1e-11,
     )
     arguments = {"it": ranks}, [metric], Draw(m, replacement=replacement), {"": estimator}
-    assert value_of(expected_evaluation(*arguments)) == pytest.approx(mean.mean(), abs=1e-12 * size)
-    assert value_of(exact_evaluation({"it": ranks}, [metric])) == pytest.approx(exact.mean())
+    assert value_of(expected_values(*arguments)) == pytest.approx(mean.mean(), abs=1e-12 * size)
+    assert value_of(exact_values({"it": ranks}, [metric])) == pytest.approx(exact.mean())
 
 
 def test_estimates_of_tied_sampled_ranks():
@@ -329,8 +338,8 @@ def test_runs_scatter_about_their_expectation(recommenders, replacement, fit):
     """Means of 200 runs within 5 standard errors: a chance of 1e-5 over these 24 means."""
     arguments = recommenders, USUAL, Draw(50, replacement=replacement)
     estimators = {**PLAIN, "bv": BiasVariance(0.1)}
-    want = expected_evaluation(*arguments, estimators, fit=fit).set_index(KEY).value
-    table = sampled_evaluation(*arguments, estimators, fit=fit, repeats=200, rng=1)
+    want = expected_values(*arguments, estimators, fit=fit).set_index(KEY).value
+    table = runs_of(*arguments, estimators, fit=fit, repeats=200, rng=1)
     runs = table.groupby(KEY).value.agg(["size", "mean", "std"])
     assert (runs["size"] == 200).all()
     assert ((runs["mean"] - want).abs() < 5 * runs["std"] / 200**0.5).all()
@@ -347,14 +356,14 @@ def test_runs_of_several_relevant_items_scatter_about_their_expectation():
         Draw(20, replacement=False),
         {"u": Uncorrected(), "b": BiasVariance(1)},
     )
-    want = expected_evaluation(*arguments).set_index(KEY).value
-    runs = sampled_evaluation(*arguments, repeats=200, rng=1).groupby(KEY).value
+    want = expected_values(*arguments).set_index(KEY).value
+    runs = runs_of(*arguments, repeats=200, rng=1).groupby(KEY).value
     assert ((runs.mean() - want).abs() < 5 * runs.std() / 200**0.5).all()
 
 
 def test_uncorrected_runs_expect_what_the_draw_says(recommenders):
     good, draw = {"good": recommenders["good"]}, Draw(50)
-    table = sampled_evaluation(good, [NDCG()], draw, PLAIN, repeats=400, rng=2)
+    table = runs_of(good, [NDCG()], draw, PLAIN, repeats=400, rng=2)
     runs = table[table.estimator == "uncorrected"].value
     want = draw.expect(recommenders["good"], NDCG()).mean()
     assert abs(runs.mean() - want) < 5 * runs.std() / 400**0.5
@@ -364,7 +373,7 @@ def test_runs_vary_as_the_variance_says(recommenders):
     """1,000 runs: a standard deviation within 15 percent, six of its standard errors."""
     draw, estimator = Draw(50, n_items=SIZES), BiasVariance(0.1)
     tied = {"it": recommenders["tied"]}
-    table = sampled_evaluation(tied, [NDCG(k=10)], Draw(50), {"": estimator}, repeats=1000, rng=4)
+    table = runs_of(tied, [NDCG(k=10)], Draw(50), {"": estimator}, repeats=1000, rng=4)
     variance = estimator.fit(NDCG(k=10), draw).variance(recommenders["tied"])
     assert table.value.std() == pytest.approx(variance.mean() ** 0.5 / 300**0.5, rel=0.15)
 
@@ -376,7 +385,7 @@ def test_table_3():
     (74.8 expected); the book says so.
     """
     ranks = pd.read_csv(DATA / "movielens_ranks.csv")
-    table = sampled_evaluation(
+    table = runs_of(
         {
             name: Ranks(ranks[f"{name}_best".lower()], ranks[f"{name}_tied".lower()], ranks.n_items)
             for name in "YZ"
@@ -407,9 +416,9 @@ def test_by_default_there_are_a_hundred_runs_and_a_progress_bar(capsys, monkeypa
     clock = count(step=10)  # seconds, from one look at it to the next
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
     arguments = {"it": [1, 2]}, [Recall(k=1)], Draw(3, n_items=9)
-    assert len(sampled_evaluation(*arguments, PLAIN)) == 100 * len(PLAIN)
+    assert len(runs_of(*arguments, PLAIN)) == 100 * len(PLAIN)
     assert "sampling for it" in capsys.readouterr().err
-    expected_evaluation(*arguments, PLAIN)
+    expected_values(*arguments, PLAIN)
     assert "fitting" in capsys.readouterr().err
 
 
@@ -417,7 +426,7 @@ def test_by_default_there_are_a_hundred_runs_and_a_progress_bar(capsys, monkeypa
 def test_the_same_seed_gives_the_same_table(recommenders, rng):
     several = {"several": Ranks.from_lists([[1, 5], [9]], n_items=[30, 40])}
     first, second = (
-        sampled_evaluation(recommenders | several, USUAL, Draw(20), PLAIN, repeats=3, rng=rng)
+        runs_of(recommenders | several, USUAL, Draw(20), PLAIN, repeats=3, rng=rng)
         for _ in range(2)
     )
     pd.testing.assert_frame_equal(first, second)
@@ -427,12 +436,10 @@ def test_the_same_seed_gives_the_same_table(recommenders, rng):
 
 def test_without_a_seed_every_table_differs(recommenders):
     arguments = {"it": recommenders["tied"]}, [NDCG()], Draw(20), PLAIN
-    first, second = (sampled_evaluation(*arguments, repeats=1).value for _ in range(2))
+    first, second = (runs_of(*arguments, repeats=1).value for _ in range(2))
     assert first.tolist() != second.tolist()
     generator = np.random.default_rng(0)
-    first, second = (
-        sampled_evaluation(*arguments, repeats=1, rng=generator).value for _ in range(2)
-    )
+    first, second = (runs_of(*arguments, repeats=1, rng=generator).value for _ in range(2))
     assert first.tolist() != second.tolist()
 
 
@@ -494,9 +501,9 @@ WRONG = [
     ({"exact"}, "n_items", 8, r"n_items is 8 .* but recommenders\['it'\] knows that it is 9"),
 ]
 EVALUATIONS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "exact": (exact_evaluation, {}),
-    "expected": (expected_evaluation, {"draw": Draw(3), "estimators": PLAIN}),
-    "sampled": (sampled_evaluation, {"draw": Draw(3), "estimators": PLAIN, "repeats": 2}),
+    "exact": (exact_values, {}),
+    "expected": (expected_values, {"draw": Draw(3), "estimators": PLAIN}),
+    "sampled": (runs_of, {"draw": Draw(3), "estimators": PLAIN, "repeats": 2}),
 }
 
 
@@ -512,22 +519,22 @@ def test_wrong_arguments(kind, name, value, message):
 
 def test_ranks_beyond_the_number_of_items():
     for evaluate, how in (
-        (exact_evaluation, {"n_items": [9, 3]}),
-        (expected_evaluation, {"draw": Draw(2, n_items=[9, 3]), "estimators": PLAIN}),
-        (sampled_evaluation, {"draw": Draw(2, n_items=[9, 3]), "estimators": PLAIN}),
+        (exact_values, {"n_items": [9, 3]}),
+        (expected_values, {"draw": Draw(2, n_items=[9, 3]), "estimators": PLAIN}),
+        (runs_of, {"draw": Draw(2, n_items=[9, 3]), "estimators": PLAIN}),
     ):
         with pytest.raises(ValueError, match=r"recommenders\['b'\]\[1\] is 4; .* n_items, 3"):
             evaluate({"a": [1, 2], "b": [1, 4]}, [NDCG()], **how)
     with pytest.raises(ValueError, match="n_items is None; AUC needs the number of ranked items"):
-        exact_evaluation({"a": [1, 2]}, [AUC()])
+        exact_values({"a": [1, 2]}, [AUC()])
 
 
 def test_series_are_not_paired_by_position():
     ranks = pd.Series([1, 5, 9], index=list("xyz"))
     sizes = pd.Series([10, 20, 30], index=list("zyx"))
     with pytest.raises(ValueError, match=r"recommenders\['a'\] and n_items have different indexes"):
-        exact_evaluation({"a": ranks}, [AUC()], n_items=sizes)
-    got = exact_evaluation({"a": ranks}, [AUC()], n_items=sizes.reindex(ranks.index))
+        exact_values({"a": ranks}, [AUC()], n_items=sizes)
+    got = exact_values({"a": ranks}, [AUC()], n_items=sizes.reindex(ranks.index))
     assert value_of(got) == pytest.approx(np.mean(AUC()([1, 5, 9], [30, 20, 10])))
 
 
@@ -537,13 +544,13 @@ def test_a_prior_is_for_one_number_of_items():
     with pytest.raises(
         ValueError, match=r"prior has shape \(20,\); .* one entry per rank, \(30,\)"
     ):
-        expected_evaluation(users, [NDCG()], Draw(5), estimators)
+        expected_values(users, [NDCG()], Draw(5), estimators)
 
 
 def test_metrics_may_be_any_iterable(recommenders):
-    table = exact_evaluation(recommenders, iter(USUAL))
+    table = exact_values(recommenders, iter(USUAL))
     assert table.recommender.value_counts().to_dict() == {"good": 4, "tied": 4}
-    for evaluate in (expected_evaluation, sampled_evaluation):
+    for evaluate in (expected_values, runs_of):
         table = evaluate(recommenders, iter(USUAL), Draw(5), PLAIN)
         assert set(table.metric) == set(map(str, USUAL))
 
@@ -568,19 +575,19 @@ def test_metrics_and_estimators_that_can_change():
     users, draw = {"it": Ranks([1, 30, 5], [0, 5, 20], 60)}, Draw(20)
     evaluate: Any
     for evaluate, how in (
-        (expected_evaluation, {}),
-        (sampled_evaluation, {"repeats": 3, "rng": 0}),
+        (expected_values, {}),
+        (runs_of, {"repeats": 3, "rng": 0}),
     ):
         got = evaluate(users, [Found()], draw, {"": AsItIs()}, **how).value
         want = evaluate(users, [Recall(k=10)], draw, {"": Uncorrected()}, **how).value
         np.testing.assert_array_equal(got, want)
-    assert value_of(exact_evaluation(users, [Found()])) == Recall(k=10).mean(users["it"])
+    assert value_of(exact_values(users, [Found()])) == Recall(k=10).mean(users["it"])
 
 
 def test_numbers_of_items_are_for_users_in_one_order():
     ranks = {"a": pd.Series([1, 2], index=["u", "v"]), "b": pd.Series([1, 2], index=["v", "u"])}
     given = ranks, [Recall(k=1)], Draw(3, n_items=[9, 8]), {"uncorrected": Uncorrected()}
     with pytest.raises(ValueError, match=r"recommenders\['b'\] has user 'v' at place 0"):
-        expected_evaluation(*given)
+        expected_values(*given)
     given[0]["b"] = ranks["a"]
-    assert len(expected_evaluation(*given)) == 2
+    assert len(expected_values(*given)) == 2

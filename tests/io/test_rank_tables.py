@@ -13,18 +13,17 @@ from hypothesis import strategies as st
 
 from sampled_metrics import Ranks
 from sampled_metrics.io import rank_table, write_ranks
-from shared import known
+from shared import flat, known
 from tables import FORMS, shuffled
 
-FIELDS = {
-    Ranks: "values offsets n_relevant n_predicted gains ideal_gains n_items users".split(),
-    Ranks: "best n_tied n_items users gains".split(),
-}
+FIELDS = (
+    "best n_tied offsets n_relevant n_items catalog n_predicted gains ideal_gains users weights"
+).split()
 
 
 def assert_same(got, want):
     assert type(got) is type(want)
-    for name in FIELDS[type(want)]:
+    for name in FIELDS:
         one, other = getattr(got, name), getattr(want, name)
         if other is None:
             assert one is None, name
@@ -68,7 +67,7 @@ def lists(draw):
         )
         for name in ("n_items", "n_predicted")
     }
-    return Ranks(
+    return flat(
         [rank for row in rows for rank in sorted(row)],
         np.cumsum([0, *map(len, rows)]),
         counts,
@@ -137,10 +136,10 @@ def test_files_are_read_as_they_were_written(tmp_path_factory, each, suffix):
 def test_any_name_is_read_as_it_was_written(tmp_path, suffix, text):
     """What ends a line, quotes or separates does not in a name."""
     path = tmp_path / f"ranks{suffix}"
-    users = Ranks([1, 2], [0, 1, 2, 2], [1, 1, 1], users=[text, "c", "d"])
+    users = flat([1, 2], [0, 1, 2, 2], [1, 1, 1], users=[text, "c", "d"])
     write_ranks({"m": users}, path)
     assert_same_named(Ranks.read(path), {"m": users})
-    ranks = Ranks([1], [0, 1, 1], [1, 1], gains=[2.0], ideal_gains=[2.0, 0.1], users=[7, 8])
+    ranks = flat([1], [0, 1, 1], [1, 1], gains=[2.0], ideal_gains=[2.0, 0.1], users=[7, 8])
     write_ranks({text: ranks}, path)
     assert_same_named(Ranks.read(path), {text: ranks})
 
@@ -160,7 +159,7 @@ def test_the_order_of_the_rows_does_not_matter(form):
 
 def test_columns():
     """Counts are nullable integers; a column is there if some recommender has it."""
-    one = Ranks([3], [0, 1, 1], [2, 0], [5, 5], [2.0], [2.0, 1.0], users=["ann", "bob"])
+    one = flat([3], [0, 1, 1], [2, 0], [5, 5], [2.0], [2.0, 1.0], users=["ann", "bob"])
     other = Ranks([1, 2], [0, 3], 9, users=["bob", "ann"])
     table = rank_table({"one": one, "other": other})
     assert table.astype(object).where(table.notna(), None).to_dict("list") == {
@@ -178,7 +177,7 @@ def test_columns():
 
 def test_items_that_were_not_recommended_keep_their_relevance():
     for ideal in ([2.0, 2.0, 2.0], [2.0, 1.0, 3.0]):
-        ranks = Ranks([4], [0, 1, 1], [2, 1], gains=[2.0], ideal_gains=ideal)
+        ranks = flat([4], [0, 1, 1], [2, 1], gains=[2.0], ideal_gains=ideal)
         assert rank_table({"a": ranks})["relevance"].tolist() == ideal
 
 
@@ -198,7 +197,7 @@ def test_users_without_names_are_numbered():
 
 def test_tables_made_by_hand(tmp_path):
     table = {"user": ["ann", "bob", "ann"], "rank": [5, np.nan, 3]}
-    want = Ranks([3, 5], [0, 2, 2], [2, 1], users=["ann", "bob"])
+    want = flat([3, 5], [0, 2, 2], [2, 1], users=["ann", "bob"])
     assert_same_named(Ranks.read(pd.DataFrame(table)), {"ranks": want})
     path = tmp_path / "mine.csv"
     path.write_text("user,rank,item\nann,5,x\nbob,,y\nann,3,z\n")
@@ -212,7 +211,7 @@ def test_tables_made_by_hand(tmp_path):
     graded = pd.DataFrame(table | {"relevance": [0, 2, 3]})
     assert_same(
         Ranks.read(graded)["ranks"],
-        Ranks([3], [0, 0, 1], [1, 1], None, [3], [2, 3], None, ["bob", "ann"]),
+        flat([3], [0, 0, 1], [1, 1], None, [3], [2, 3], users=["bob", "ann"]),
     )
     deep = pd.DataFrame({"user": [1], "rank": [2**53], "n_items": [2**53]})
     assert_same(Ranks.read(deep)["ranks"], Ranks.from_lists([[2**53]], n_items=2**53, users=[1]))
@@ -410,13 +409,13 @@ def test_ranks_that_are_refused(tmp_path):
         ),
         *(
             (
-                {"a": Ranks([1], [0, 1], [1], gains=[gain], ideal_gains=[2.0])},
+                {"a": flat([1], [0, 1], [1], gains=[gain], ideal_gains=[2.0])},
                 "recommenders['a'] has gains that are not among the ideal_gains of their user",
             )
             for gain in (3.0, 1.0)
         ),
         (  # the last user has another user's gain
-            {"a": Ranks([1, 1], [0, 1, 2], [1, 1], gains=[1, 1], ideal_gains=[1, 2])},
+            {"a": flat([1, 1], [0, 1, 2], [1, 1], gains=[1, 1], ideal_gains=[1, 2])},
             "recommenders['a'] has gains that are not among the ideal_gains of their user",
         ),
     ):
