@@ -33,6 +33,7 @@ from sampled_metrics import (
     evaluate,
     simulate,
 )
+from sampled_metrics._arguments import as_users
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     Estimator,
@@ -293,7 +294,7 @@ def tied_places(tied):
 
 def ways_of_user(tied, user):
     """All equally likely ways to rank the entries of one user, a row of ranks for each way."""
-    entries = np.flatnonzero(tied.users == user)
+    entries = np.flatnonzero(tied.users[tied.instance] == user)
     places = tied_places(tied)
     blocks: dict[range, list[int]] = {}
     for entry in entries.tolist():
@@ -435,5 +436,7 @@ def flat(best, offsets, n_relevant, n_predicted=None, gains=None, ideal_gains=No
     for name in ("gains", "ideal_gains"):
         if made[name] is not None:
             made[name] = made[name].astype(np.float64)
+    if made.get("users") is not None:
+        made["users"] = as_users("users", more["users"], counts.shape, "n_relevant")
     values = np.asarray(best, dtype=np.int64)
     return trusted(values, np.asarray(offsets, dtype=np.int64), counts, **made)

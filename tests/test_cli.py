@@ -24,7 +24,9 @@ from sampled_metrics.io import rank_table, write_ranks
 
 USERS = [f"user {i}" for i in range(30)]
 RNG = np.random.default_rng(7)
-RANKS = {name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, USERS) for name in "AB"}
+RANKS = {
+    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, users=USERS) for name in "AB"
+}
 
 
 @pytest.fixture
@@ -185,7 +187,7 @@ def test_columns_of_other_names(folder, capsys):
 
 
 def test_a_group_is_read_as_what_it_is_too(folder, capsys):
-    tied = Ranks([1, 1, 2], [0, 1, 2], 9, ["u", "v", "w"])
+    tied = Ranks([1, 1, 2], [0, 1, 2], 9, users=["u", "v", "w"])
     write_ranks({"A": tied}, "tied.csv")
     found = table_of(capsys, "evaluate", "tied.csv", "--metrics", "recall@2", "--group", "n_tied")
     np.testing.assert_allclose(found["value"], Recall(k=2)(tied))  # each is a group of its own
@@ -195,7 +197,7 @@ def test_a_group_is_read_as_what_it_is_too(folder, capsys):
 
 
 def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
-    tied = Ranks([4, 1, 1], [0, 1, 1], 9, ["u", "u", "v"])
+    tied = Ranks([4, 1, 1], [0, 1, 1], 9, users=["u", "u", "v"])
     write_ranks({"A": tied}, "several.csv")
     arguments = ["evaluate", "several.csv", "--metrics", "ndcg@3"]
     assert main(arguments) == 1

@@ -314,7 +314,7 @@ def test_an_evaluation_is_itself_only():
 
 def test_arrays_of_arguments_and_results_cannot_be_changed():
     lists = Ranks.from_lists([[1, 3]], gains=[[2, 1]], n_items=5)
-    tied, split = Ranks([1], [0], 9, [4]), Split.from_pairs([0], [0], [0], [1])
+    tied, split = Ranks([1], [0], 9, users=[4]), Split.from_pairs([0], [0], [0], [1])
     fitted = Uncorrected().fit(Recall(k=1), Draw(3, n_items=9))
     arrays: list[Any] = [
         Draw(3, n_items=[4, 5]).n_items,

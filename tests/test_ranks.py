@@ -1,24 +1,77 @@
-"""Ranks: from lists of ranks, or from its parts; some of its instances; never changed."""
+"""Ranks: how they are made, and refused; some of them; ways to break ties, and metrics of these."""
 
 import pickle
-from dataclasses import FrozenInstanceError, fields
+from collections import Counter
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import sparse, stats
+from sklearn.metrics import dcg_score, ndcg_score, roc_auc_score
 
-from sampled_metrics import NDCG, Ranks, Recall
-from shared import METRICS, known
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    Draw,
+    Metric,
+    Precision,
+    Ranks,
+    Recall,
+    ReciprocalRank,
+    dominates,
+    evaluate,
+)
+from shared import METRICS, flat, known, tied_places
+
+RULES = ("optimistic", "pessimistic", "random")
+ARRAYS = [field.name for field in fields(Ranks) if field.name != "up_to"]
 
 rows_of_ranks = st.lists(st.sets(st.integers(1, 30), max_size=6), max_size=8)
 
 
-def rows_of(ranks):
-    """The ranks of each instance as lists."""
-    return [part.tolist() for part in np.split(ranks.values, ranks.offsets[1:-1])] if ranks else []
+@st.composite
+def columns(draw):
+    """Return what `Ranks` takes: entries of several users, mixed.
+
+    A ranking of a user is cut into blocks of level items, and some items of a block are relevant.
+    """
+    entries = []
+    for user in draw(st.lists(st.integers(-9, 9), unique=True, max_size=4)):
+        sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+        best, catalog = 1, draw(st.integers(12, 14))
+        for size in sizes:
+            for _ in range(draw(st.integers(0, min(size, 3)))):
+                gain = draw(st.sampled_from([1.0, 2.0, 0.5]))
+                entries.append((best, size - 1, sum(sizes), user, catalog, gain, 10.0 + user))
+            best += size
+    names = ("ranks", "n_tied", "n_items", "users", "catalog", "gains", "weights")
+    mixed = np.array(draw(st.permutations(entries))).reshape(-1, len(names)).T
+    return dict(zip(names, [*mixed[:5].astype(int), *mixed[5:]], strict=True))
+
+
+def rows_of(ranks, name="best"):
+    """The ranks, or what else there is for each of them, instance by instance."""
+    return [x.tolist() for x in np.split(getattr(ranks, name), ranks.offsets[1:-1])[: len(ranks)]]
+
+
+def every_way(ranks):
+    """All equally likely ways to rank the items of one instance, each as an instance."""
+    blocks: Counter[range] = Counter(tied_places(ranks))
+    choices = product(*(permutations(places, count) for places, count in blocks.items()))
+    rows = np.array([np.concatenate([(), *choice]) for choice in choices], dtype=int)
+    again, order = np.repeat(0, len(rows)), np.argsort(rows, axis=1)
+    taken = {"n_items": ranks.n_items, "n_predicted": ranks.n_predicted}
+    if ranks.gains is not None:
+        taken["gains"] = known(ranks.gains)[order].ravel()
+        taken["ideal_gains"] = np.tile(known(ranks.ideal_gains), len(rows))
+    offsets = np.arange(len(rows) + 1) * rows.shape[1]
+    return flat(np.sort(rows).ravel(), offsets, ranks.n_relevant[again], **taken)
 
 
 def assert_same(got, want):
@@ -28,32 +81,185 @@ def assert_same(got, want):
         )
 
 
-# --- from lists
+# --- an entry for each relevant item
 
 
-@given(rows=rows_of_ranks)
-def test_lists_in_any_order_become_sorted(rows):
+@given(given=columns(), graded=st.booleans())
+def test_entries_are_grouped_by_user(given, graded):
+    ranks = Ranks(**(given if graded else given | {"gains": None}))
+    table = pd.DataFrame(given)
+    for x, (user, own) in enumerate(table.groupby("users", sort=False)):
+        own = own.sort_values(["ranks", "gains"], ascending=[True, False])
+        assert known(ranks.users)[x] == user
+        assert rows_of(ranks)[x] == own["ranks"].tolist()
+        assert rows_of(ranks, "n_tied")[x] == own["n_tied"].tolist()
+        assert ranks.order[ranks.instance == x].tolist() == list(range(1, len(own) + 1))
+        for name in ("n_items", "catalog", "weights"):
+            assert getattr(ranks, name)[x] == own[name].iloc[0]
+        if graded:
+            assert rows_of(ranks, "gains")[x] == own["gains"].tolist()
+            assert rows_of(ranks, "ideal_gains")[x] == sorted(own["gains"], reverse=True)
+    assert len(ranks) == len(ranks.n_relevant) == table["users"].nunique()
+    np.testing.assert_array_equal(ranks.n_relevant, ranks.n_ranked)
+    assert (ranks.gains is None) == (ranks.ideal_gains is None) == (not graded)
+    assert ranks.has_ties == table["n_tied"].any()
+    assert ranks.is_one_each == (len(table) == len(ranks))
+    sums = table.groupby("users", sort=False)["ranks"].sum()
+    assert ranks.sum(ranks.best.astype(float)).tolist() == sums.tolist()
+
+
+def test_blocks_of_level_items():
+    ranks = Ranks([6, 2, 2, 1, 2], [0, 3, 3, 0, 0], users=["a", "a", "a", "a", "b"])
+    assert {name: each.tolist() for name, each in ranks.blocks._asdict().items()} == {
+        "first": [0, 1, 3, 4],
+        "instance": [0, 0, 0, 1],
+        "best": [1, 2, 6, 2],
+        "size": [1, 4, 1, 1],
+        "n_relevant": [1, 2, 1, 1],
+        "above": [0, 1, 3, 0],
+    }
+
+
+def test_without_users_each_entry_is_an_instance():
+    ranks = Ranks([3, 1, 3], 2, [5, 6, 7], gains=[1, 2, 3])
+    assert rows_of(ranks) == [[3], [1], [3]]
+    assert ranks.n_tied.tolist() == [2, 2, 2], "one number serves all entries"
+    assert known(ranks.n_items).tolist() == [5, 6, 7]
+    assert known(ranks.ideal_gains).tolist() == [1, 2, 3]
+    for name in ("users", "catalog", "up_to", "n_predicted", "weights"):
+        assert getattr(ranks, name) is None
+
+
+@pytest.mark.parametrize("names", [["u", "v", "u"], [7, -5, 7], [(1, "a"), (1, "b"), (1, "a")]])
+def test_users_have_names_of_any_kind(names):
+    ranks = Ranks([4, 2, 1], users=names)
+    assert known(ranks.users).tolist() == names[:2]
+    assert rows_of(ranks) == [[1, 4], [2]]
+
+
+@pytest.mark.parametrize("dtype", [object, np.int64])
+def test_any_integer_is_a_user(dtype):
+    ends = [-(2**63), 2**63 - 1]
+    for ranks in (
+        Ranks([4, 2], users=np.array(ends, dtype)),
+        Ranks.from_lists([[4], [2]], users=np.array(ends, dtype)),
+    ):
+        assert known(ranks.users).tolist() == ends
+        assert known(ranks.users).dtype == np.int64
+
+
+def test_small_integers_do_not_wrap():
+    ranks = Ranks(np.array([200], np.uint8), np.array([100], np.uint8), np.array([900], np.uint16))
+    assert ranks.break_ties("pessimistic").best.tolist() == [300]
+    with pytest.raises(ValueError, match=r"ranks\[0\] must be at most n_items - n_tied; n_items"):
+        Ranks(np.array([200], np.uint8), np.array([100], np.uint8), 250)
+    assert Recall(k=np.uint8(255))(np.array([255, 1], np.uint8)).tolist() == [1, 1]  # type: ignore[arg-type]
+
+
+MASKED = np.ma.masked_equal([1, 2], 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ranks": [0, 2]}, r"ranks\[0\] is 0; ranks must be at least 1"),
+        ({"ranks": [1, 1.5]}, r"ranks\[1\] is 1.5; ranks must be whole"),
+        ({"ranks": [1, np.nan]}, r"ranks\[1\] is nan; ranks must be whole"),
+        ({"ranks": ["1", "2"]}, "ranks is of type <U1; ranks must be whole numbers"),
+        ({"ranks": [True, True]}, "ranks is of type bool; ranks must be whole numbers"),
+        ({"ranks": None}, "ranks is None; ranks must be whole numbers"),
+        ({"ranks": [[1, 2]]}, r"ranks has shape \(1, 2\); ranks must be flat"),
+        ({"ranks": 3}, r"ranks has shape \(\); ranks must be flat"),
+        ({"ranks": [[1], [1, 2]]}, "ranks is ragged; .* user go into Ranks.from_lists"),
+        ({"ranks": [1, 2**53 + 2]}, r"ranks\[1\] is 9007199254740994; .* at most 2\*\*53"),
+        ({"ranks": MASKED}, "ranks is a masked array"),
+        ({"ranks": pd.DataFrame({"rank": [1, 2]})}, r"ranks is a DataFrame; .* ranks\['rank'\]"),
+        ({"ranks": [1, 6]}, r"ranks\[1\] must be at most n_items - n_tied; n_items is 5"),
+        ({"n_tied": -1}, "n_tied is -1; n_tied must be at least 0"),
+        ({"n_tied": [0, 4]}, r"ranks\[1\] must be at most n_items - n_tied; n_items is 5"),
+        ({"n_tied": [0, 0, 0]}, r"n_tied has shape \(3,\), ranks has shape \(2,\)"),
+        ({"n_tied": [0, None]}, r"n_tied is \[0, None\]; n_tied must be whole"),
+        ({"n_tied": MASKED}, "n_tied is a masked array"),
+        ({"n_items": 0}, "n_items is 0; n_items must be at least 1"),
+        ({"n_items": [5, 5, 5]}, r"n_items has shape \(3,\), ranks has shape \(2,\)"),
+        ({"n_items": 2**60}, r"n_items is 1152921504606846976; n_items must be at most 2\*\*53"),
+        ({"users": [0, 0, 1]}, r"users has shape \(3,\), ranks has shape \(2,\)"),
+        ({"users": 7}, "users must be one flat list"),
+        ({"users": [0.5, 1]}, r"users\[0\] is 0.5; users must be whole"),
+        ({"users": ["u", None]}, r"users\[1\] is None"),
+        ({"gains": [1, 0]}, r"gains\[1\] is 0.0; gains must be above 0"),
+        ({"gains": [1, -1]}, r"gains\[1\] is -1; gains must be finite and 0 or above"),
+        ({"gains": [np.inf, 1]}, r"gains\[0\] is inf; gains must be finite"),
+        ({"gains": ["a", "b"]}, "gains is .*; gains must be numbers"),
+        ({"gains": [1]}, r"gains has shape \(1,\), ranks has shape \(2,\); gains must be one for"),
+        ({"gains": MASKED}, "gains is a masked array"),
+        ({"catalog": 4}, "catalog.* is 4; catalog must be at least n_items, the number of cand"),
+        ({"catalog": [9, 4]}, r"catalog\[1\] is 4; catalog must be at least n_items"),
+        ({"catalog": 1.5}, "catalog is 1.5; catalog must be whole"),
+        ({"catalog": 9, "n_items": None}, "catalog is given without n_items; give the number of c"),
+        ({"weights": [1, 0]}, r"weights\[1\] is 0.0; weights must be above 0"),
+        ({"weights": [1, np.nan]}, r"weights\[1\] is nan; weights must be finite"),
+        ({"weights": 2}, r"weights has shape \(\), ranks has shape \(2,\)"),
+        ({"up_to": 1.5}, "up_to is 1.5; up_to must be whole"),
+        ({"up_to": 0}, "up_to is 0; up_to must be at least 1"),
+        ({"up_to": [1, 2]}, r"up_to is \[1, 2\]; up_to must be one whole number"),
+    ],
+)
+def test_bad_entries(change, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks(**{"ranks": [1, 2], "n_items": 5} | change)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "n_tied", "message"),
+    [
+        ([1, 1], 0, r"ranks\[1\] is 1 with n_tied 0, .* user u; another item of this user has it"),
+        ([2, 2, 2], 1, r"ranks\[1\] is 2 with .* n_tied leaves no place for all tied items"),
+        ([1, 2], [1, 0], r"ranks\[1\] is 2 with n_tied 0, .* others share no rank"),
+        ([1, 1], [1, 2], "items with one score have the same rank and n_tied, others share no"),
+        ([3, 1], [0, 4], r"ranks\[0\] is 3 with n_tied 0, which does not fit the other items of"),
+    ],
+)
+def test_entries_of_a_user_come_from_one_ranking(ranks, n_tied, message):
+    with pytest.raises(ValueError, match=message):
+        Ranks(ranks, n_tied, users=["u"] * len(ranks))
+    assert len(Ranks(ranks, n_tied, users=range(len(ranks)))) == len(ranks)
+    assert len(Ranks(ranks, n_tied)) == len(ranks)
+
+
+@pytest.mark.parametrize("name", ["n_items", "catalog", "weights"])
+def test_what_is_of_a_user_is_the_same_in_all_entries(name):
+    each: dict[str, Any] = {"n_items": 5, "catalog": 9} | {name: [7, 8, 9]}
+    message = rf"{name}\[2\] is 9.*, {name}\[0\] is 7.*, and both are of user u; .* same {name}"
+    with pytest.raises(ValueError, match=message):
+        Ranks([1, 2, 3], users=["u", "v", "u"], **each)
+
+
+# --- a list for each instance
+
+
+@given(rows=rows_of_ranks, extra=st.integers(0, 3))
+def test_lists_in_any_order_become_sorted(rows, extra):
     ranks = Ranks.from_lists([list(row)[::-1] for row in rows])
     assert rows_of(ranks) == [sorted(row) for row in rows]
-    assert len(ranks) == len(rows)
     assert ranks.n_relevant.tolist() == ranks.n_ranked.tolist() == [len(row) for row in rows]
     assert ranks.instance.tolist() == [x for x, row in enumerate(rows) for _ in row]
-    assert ranks.order.tolist() == [j for row in rows for j in range(1, len(row) + 1)]
     assert ranks.is_one_each == all(len(row) == 1 for row in rows)
-    assert ranks.n_predicted is None
-    assert ranks.gains is None
-    assert ranks.ideal_gains is None
-    assert ranks.n_items is None
+    assert not ranks.has_ties
+    for name in ("n_items", "catalog", "up_to", "n_predicted", "gains", "users", "weights"):
+        assert getattr(ranks, name) is None
+    counts = [len(row) + extra for row in rows]
+    more = Ranks.from_lists(rows, n_relevant=counts)
+    assert more.n_relevant.tolist() == counts
+    assert rows_of(more) == rows_of(ranks)
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        [(3, 1), (2, 4)],
         ((3, 1), (2, 4)),
         [{3, 1}, frozenset([2, 4])],
         [np.array([3, 1]), np.array([2.0, 4.0])],
-        np.array([[3, 1], [2, 4]]),
         np.array([[3, 1], [2, 4]], dtype=np.uint8),
         [[3, np.int32(1)], pd.Series([2, 4], index=[9, 8])],
         iter([[3, 1], [2, 4]]),
@@ -86,21 +292,14 @@ def test_gains_of_every_kind(gains):
     assert known(got.gains).tolist() == [5, 1, 2, 3]
 
 
-def test_number_of_items_of_lists():
+def test_numbers_and_names_of_lists():
     assert known(Ranks.from_lists([[3], [2, 4]], n_items=9).n_items).tolist() == [9, 9]
-    assert known(Ranks.from_lists([[3], [2, 4]], n_items=[9, 4]).n_items).tolist() == [9, 4]
-    with pytest.raises(ValueError, match=r"values\[1\] holds rank 4; .* at most n_items, 3"):
-        Ranks.from_lists([[3], [2, 4]], n_items=3)
-
-
-def test_labelled_lists_are_aligned_or_refused():
-    rows = pd.Series([[3], [2, 4]], index=["u", "v"])
-    other = pd.Series([9, 4], index=["v", "u"])
-    with pytest.raises(ValueError, match="ranks and n_items have different indexes; align them"):
-        Ranks.from_lists(rows, n_items=other)
-    with pytest.raises(ValueError, match="ranks and gains have different indexes; align them"):
-        Ranks.from_lists(rows, gains=pd.Series([[1, 2], [1]], index=["v", "u"]))
-    assert known(Ranks.from_lists(rows, n_items=other[::-1]).n_items).tolist() == [4, 9]
+    ranks = Ranks.from_lists([[3], [], [2, 4]], None, [9, 7, 4], ["ann", "bob", "eve"])
+    assert known(ranks.n_items).tolist() == [9, 7, 4]
+    assert known(ranks.users).tolist() == ["ann", "bob", "eve"]
+    for lists in ({"ann": [1], "bob": [5, 2]}, pd.Series({"ann": [1], "bob": [5, 2]})):
+        assert known(Ranks.from_lists(lists).users).tolist() == ["ann", "bob"]
+    assert Ranks.from_lists(pd.Series([[1], [5, 2]])).users is None
 
 
 @pytest.mark.parametrize(
@@ -110,14 +309,7 @@ def test_labelled_lists_are_aligned_or_refused():
         ([[1], [3, 0]], r"ranks\[1\]\[1\] is 0; ranks\[1\] must be at least 1"),
         ([[1], [2**53 + 2]], r"ranks\[1\]\[0\] is 9007199254740994; .* at most 2\*\*53"),
         ([[2.0**53]], r"ranks\[0\]\[0\] is 9007199254740992.0; .* given as integers: float64 rou"),
-        (
-            [np.array([5, 2**24], np.float32)],
-            r"ranks\[0\]\[1\] is 16777216.0; .* as integers: float32 rounds",
-        ),
-        (
-            [np.array([2**11], np.float16)],
-            r"ranks\[0\]\[0\] is 2048.0; .* given as integers: float16 rounds",
-        ),
+        ([np.array([2**24], np.float32)], r"ranks\[0\]\[0\] is 16777216.0; .* float32 rounds"),
         ([[1], [2**70]], r"ranks\[1\] is \[1180591620717411303424\]"),
         ([[1.5]], r"ranks\[0\]\[0\] is 1.5"),
         ([["a"]], r"ranks\[0\] is of type <U1"),
@@ -127,10 +319,9 @@ def test_labelled_lists_are_aligned_or_refused():
         ([[1], [None]], r"ranks\[1\] is \[None\]"),
         ([[[1]], [[2]]], r"ranks\[0\] is \[\[1\]\]; each instance must be a list of ranks"),
         ([[1], [2, [3]]], r"ranks\[1\] is ragged"),
-        ([np.ma.masked_equal([1, 2], 2)], r"ranks\[0\] is a masked array"),
-        (np.ma.masked_equal([[1, 2]], 2), r"ranks\[0\] is a masked array"),
-        (["12"], r"ranks\[0\] is of type <U2"),
+        ([MASKED], r"ranks\[0\] is a masked array"),
         ("12", "ranks is '12'; ranks must be a list of ranks per instance"),
+        (["12"], r"ranks\[0\] is of type <U2"),
         (None, "ranks is None; ranks must be a list of ranks per instance"),
         (7, "ranks is 7; ranks must be a list of ranks per instance"),
         ([{3: 1}], r"ranks\[0\] is \{3: 1\}"),
@@ -147,7 +338,6 @@ def test_bad_lists(lists, message):
     [
         ([[1, -2], [1]], r"gains\[0\]\[1\] is -2; gains\[0\] must be finite and 0 or above"),
         ([[1, 2], [np.nan]], r"gains\[1\]\[0\] is nan"),
-        ([[1, np.inf], [1]], r"gains\[0\]\[1\] is inf"),
         ([[1, 2, 3], [1]], r"gains\[0\] has shape \(3,\); it must have 2 gains"),
         ([[1, 2]], "gains has 1 instances, ranks has 2"),
         ([["1", "2"], [1]], r"gains\[0\] is .*; gains must be numbers"),
@@ -165,99 +355,96 @@ def test_bad_gains(gains, message):
         Ranks.from_lists([[1, 2], [3]], gains=gains)
 
 
-# --- from its parts
-
-
-def test_parts_may_be_lists():
-    ranks = Ranks([3, 5, 1], [0, 2, 3, 3], [2, 4, 0], n_predicted=[5, 6, 1], n_items=9)
-    assert rows_of(ranks) == [[3, 5], [1], []]
-    assert ranks.n_relevant.tolist() == [2, 4, 0]
-    assert known(ranks.n_predicted).tolist() == [5, 6, 1]
-    assert known(ranks.n_items).tolist() == [9, 9, 9]
-
-
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("more", "message"),
     [
-        ({"values": np.array([1.5, 2])}, r"values\[0\] is 1.5; values must be whole"),
-        ({"values": [[1, 2]]}, r"values has shape \(1, 2\); values must be flat"),
-        ({"values": None}, "values is None; values must be whole numbers"),
-        ({"values": np.ma.masked_equal([1, 2], 2)}, "values is a masked array"),
-        ({"values": [0, 2]}, r"values\[0\] is 0; values must be at least 1"),
-        ({"values": [3, 2]}, r"values\[1\] is 2; values must be ascending within an instance"),
-        ({"values": [2, 2]}, r"values\[1\] is 2; values must be ascending within an instance"),
-        ({"values": [1, 8]}, r"values\[0\] holds rank 8; ranks must be at most n_items, 7"),
-        ({"offsets": [0, 1]}, r"offsets is \[0, 1\]; .* from 0 to the number of values, 2"),
-        ({"offsets": [1, 2]}, r"offsets is \[1, 2\]; offsets must ascend from 0"),
-        ({"offsets": []}, r"offsets is \[\]; offsets must ascend from 0"),
-        ({"offsets": [0, 3, 2]}, "offsets.* must be ascending"),
-        (
-            {"offsets": [0, 0, 2, 1, 2], "n_relevant": [1, 2, 1, 1]},
-            r"offsets\[2\] is 1; offsets must be ascending",
-        ),
-        ({"offsets": [0, 1.5]}, r"offsets\[1\] is 1.5; offsets must be whole"),
-        ({"n_relevant": [1]}, r"n_relevant\[0\] is 1; .* at least the number of the ranks"),
-        ({"n_relevant": [2, 1]}, "n_relevant has 2 entries; .* one per instance, 1"),
-        ({"n_relevant": 2}, r"n_relevant has shape \(\); n_relevant must be flat"),
-        ({"n_relevant": [8]}, "n_items is 7 for instance 0, which has 8 relevant items"),
-        ({"n_predicted": [3, 3]}, "n_predicted must be one number per instance"),
-        ({"n_predicted": ["a"]}, "n_predicted is of type <U1"),
-        ({"gains": [2.0, 1.0]}, "gains must be one per value, 2, and ideal_gains one per relevant"),
-        ({"gains": [2.0], "ideal_gains": [2.0, 1.0]}, "gains must be one per value, 2"),
-        ({"gains": [[2.0], [1]], "ideal_gains": [2.0, 1.0]}, "gains must be one per value, 2"),
-        ({"ideal_gains": [2.0, 1.0]}, "gains must be one per value, 2, and ideal_gains"),
-        ({"gains": [2, 0], "ideal_gains": [2, 1]}, r"gains\[1\] is 0.0; gains must be above 0"),
-        ({"gains": [1, 2], "ideal_gains": [1, 2]}, r"ideal_gains\[1\] is 2.0; .* be descending"),
-        ({"gains": [1, np.nan], "ideal_gains": [2, 1]}, r"gains\[1\] is nan"),
-        ({"n_items": 0}, "n_items is 0; n_items must be at least 1"),
-        ({"n_items": [7, 7]}, r"n_items has shape \(2,\)"),
+        ({"n_items": 3}, r"ranks\[1\] holds rank 4; ranks must be at most n_items, 3"),
+        ({"n_items": [9, 9]}, r"n_items has shape \(2,\), ranks has shape \(3,\)"),
+        ({"n_items": 4, "n_relevant": [1, 5, 1]}, "n_items is 4 for instance 1, which has 5 rel"),
+        ({"n_relevant": [1, 1, 1]}, r"n_relevant\[1\] is 1; .* at least the number of the ranks"),
+        ({"n_relevant": [2, 2]}, r"n_relevant has shape \(2,\), ranks has shape \(3,\)"),
+        ({"n_relevant": 2, "gains": [[1], [1, 1], []]}, "n_relevant is given beside gains; give"),
+        ({"users": ["ann", "bob", "ann"]}, r"users\[2\] is 'ann', like an earlier one; each inst"),
+        ({"users": [4, 4, 5]}, r"users\[1\] is 4, like an earlier one"),
+        ({"users": ["ann", "bob"]}, r"users has shape \(2,\), ranks has shape \(3,\)"),
+        ({"users": ["ann", "bob", None]}, r"users\[2\] is None"),
     ],
 )
-def test_inconsistent_parts_are_refused(change, message):
-    parts = {"values": [1, 2], "offsets": [0, 2], "n_relevant": [2], "n_items": 7, **change}
+def test_what_does_not_fit_the_lists(more, message):
     with pytest.raises(ValueError, match=message):
-        Ranks(**parts)
+        Ranks.from_lists([[3], [2, 4], []], **more)
 
 
-def test_first_ranks_are_checked_in_every_instance():
-    """The first rank of an instance may be below the last of the one before, but not below 1."""
-    assert rows_of(Ranks([5, 2, 3], [0, 1, 3], [1, 2])) == [[5], [2, 3]]
-    with pytest.raises(ValueError, match=r"values\[1\] is 0; values must be at least 1"):
-        Ranks([5, 0], [0, 1, 2], [1, 1])
-    with pytest.raises(ValueError, match=r"values\[2\] is 2; values must be ascending within an"):
-        Ranks([5, 3, 2], [0, 1, 1, 3], [1, 0, 2])
+# --- labels
+
+SIZES = pd.Series([1000, 8], index=["b", "a"])
 
 
-def test_unsigned_integers_do_not_wrap():
-    ranks = Ranks(
-        np.array([200, 250], np.uint8), np.array([0, 2], np.uint8), np.array([2], np.uint8)
-    )
-    assert ranks.values.tolist() == [200, 250]
-    top = Recall(k=np.uint8(255))  # type: ignore[arg-type]
-    assert top(np.array([255, 1], np.uint8)).tolist() == [1, 1]
+@pytest.mark.parametrize("make", [Ranks, Ranks.from_lists])
+def test_labels_are_the_users_or_refused(make):
+    lists = [2, 2] if make is Ranks else [[2], [2]]
+    for users in (["b", "a"], SIZES.index):
+        assert known(make(lists, n_items=SIZES, users=users).n_items).tolist() == [1000, 8]
+    with pytest.raises(ValueError, match=r"n_items has other labels than users.*reindex\(users\)"):
+        make(lists, n_items=SIZES, users=["a", "b"])
+    with pytest.raises(ValueError, match=r"n_items is a Series whose index is not 0, 1, .*users="):
+        make(lists, n_items=SIZES)
+    rows = pd.DataFrame({"user": ["z", "b", "a"], "n": [5, 1000, 8]})[1:]  # numbered 1 and 2
+    assert make(lists, n_items=rows["n"], users=rows["user"]).users.tolist() == ["b", "a"]
+    with pytest.raises(ValueError, match="n_items and users have different indexes; align them"):
+        make(lists, n_items=SIZES, users=pd.Series(["b", "a"]))
+
+
+@pytest.mark.parametrize("name", ["ranks", "n_tied", "n_items", "gains", "catalog", "weights"])
+def test_the_labels_of_each_argument_are_looked_at(name):
+    each = {"ranks": [1, 2], "n_items": 9, "users": ["a", "b"]}
+    with pytest.raises(ValueError, match=f"{name} has other labels than users"):
+        Ranks(**each | {name: SIZES})
+    with pytest.raises(ValueError, match=r"and .* have different indexes; align them"):
+        Ranks(**each | {"ranks": SIZES[::-1], "n_tied": SIZES[::-1], name: SIZES})
+    with pytest.raises(ValueError, match=rf"{name} is a Series whose .*users={name}\.index, or"):
+        Ranks(**each | {"users": None, name: SIZES})
+
+
+def test_labels_of_lists_agree_with_users():
+    lists = {"a": [2], "b": [2]}
+    with pytest.raises(ValueError, match="n_items has other labels than users"):
+        Ranks.from_lists(lists, n_items=SIZES)
+    with pytest.raises(ValueError, match="gains has other labels than users"):
+        Ranks.from_lists(lists, gains=pd.Series([[3.0], [1.0]], index=["b", "a"]))
+    for users in (["b", "a"], pd.Series(["b", "a"])):
+        with pytest.raises(ValueError, match=r"ranks has other.*\[ranks\[user\] for user in users"):
+            Ranks.from_lists(lists, users=users)
+    with pytest.raises(ValueError, match="ranks and n_items have different indexes; align them"):
+        Ranks.from_lists(pd.Series(lists), n_items=SIZES)
 
 
 # --- some of the instances
 
 
-@settings(max_examples=50)
-@given(rows=st.lists(st.sets(st.integers(1, 30), max_size=6), min_size=1), data=st.data())
-def test_an_index_takes_instances(rows, data):
-    graded = data.draw(st.booleans())
-    gains = [[1 + (r % 3) for r in row] for row in rows] if graded else None
-    sizes = [data.draw(st.integers(30, 40)) for _ in rows]
-    whole = Ranks.from_lists([list(row) for row in rows], gains, sizes)
-    places = st.lists(st.integers(-len(rows), len(rows) - 1), max_size=8)
-    mask = st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)).map(np.array)
-    index = data.draw(st.one_of(st.slices(len(rows)), places.map(lambda x: np.array(x, int)), mask))
-    chosen = np.arange(len(rows))[index]
-    want = Ranks.from_lists(
-        [list(rows[x]) for x in chosen],
-        None if gains is None else [gains[x] for x in chosen],
-        [sizes[x] for x in chosen],
+@given(given=columns(), data=st.data(), graded=st.booleans())
+def test_an_index_takes_instances(given, data, graded):
+    assume(len(given["ranks"]))
+    whole = Ranks(
+        **(given if graded else given | {"gains": None}), up_to=data.draw(st.integers(1, 9))
     )
-    assert_same(whole[index], want)
-    np.testing.assert_array_equal(NDCG()(whole)[index], NDCG()(whole[index]))
+    n = len(whole)
+    places = st.lists(st.integers(-n, n - 1), max_size=8).map(lambda x: np.array(x, int))
+    mask = st.lists(st.booleans(), min_size=n, max_size=n).map(np.array)
+    index = data.draw(st.one_of(st.slices(n), places, mask))
+    chosen, part = np.arange(n)[index], whole[index]
+    assert len(part) == len(chosen)
+    assert part.up_to == whole.up_to
+    for name in ("best", "n_tied") + ("gains",) * graded:
+        assert rows_of(part, name) == [rows_of(whole, name)[x] for x in chosen]
+    for name in ("n_relevant", "n_items", "catalog", "weights"):
+        assert getattr(part, name).tolist() == getattr(whole, name)[chosen].tolist()
+    if len(set(chosen)) < len(chosen):
+        assert part.users is None, "a bootstrap repeats instances"
+    else:
+        assert known(part.users).tolist() == known(whole.users)[chosen].tolist()
+    metric = NDCG(k=1)  # the ideal gains are there, too
+    np.testing.assert_array_equal(metric(whole)[index], metric(part))
 
 
 def test_an_index_keeps_what_recommendations_know():
@@ -270,31 +457,33 @@ def test_an_index_keeps_what_recommendations_know():
     assert len(list(whole)) == 3  # type: ignore[call-overload]
     with pytest.raises(IndexError):
         whole[3]
+    with pytest.raises(ValueError, match=r"index is a Series whose index .* index\.to_numpy\(\)"):
+        whole[pd.Series({"bob": True, "ann": False, "eve": False})]
+    assert len(whole[pd.Series([True, False, False])]) == 1
 
 
 # --- nothing is changed
 
-
-def some(gains=((1, 4), (2,), ())):
-    return Ranks.from_lists([[3, 5], [1], []], gains=gains, n_items=[9, 8, 7])
+FULL: dict[str, Any] = {"ranks": [3, 1, 1], "n_tied": [0, 1, 1], "n_items": 9, "catalog": 99}
+FULL |= {"users": ["v", "u", "u"], "gains": [1, 2, 3], "weights": [1, 2, 2]}
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        some,
-        lambda: some()[[1, 0]],
-        lambda: Ranks([1, 3], [0, 2], 9).break_ties("optimistic"),
-        lambda: Ranks([1, 3], [0, 2], 9, users=[1, 1]).break_ties("random", rng=0),
-        lambda: Ranks.from_recommendations([[1, 2], [5]], [[2], [4]]),
+        lambda: Ranks(**FULL),
+        lambda: Ranks(**FULL)[[1, 0]],
+        lambda: Ranks(**FULL).break_ties("random", rng=0),
+        lambda: Ranks([1, 3], [0, 2]).break_ties("pessimistic"),
+        lambda: Ranks.from_lists([[3, 5], [1], []], [[1, 4], [2], []], [9, 8, 7], [5, 6, 7]),
         lambda: Ranks.from_recommendations([[1, 2], [5]], [{2: 3.0}, {4: 1.0}]),
     ],
 )
 def test_ranks_cannot_be_changed(make):
     ranks = make()
-    for name in (*(field.name for field in fields(Ranks)), "instance", "order"):
+    for name in (*ARRAYS, "instance", "order"):
         array = getattr(ranks, name)
-        if array is not None and array.size:
+        if array is not None:
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 2
         with pytest.raises(FrozenInstanceError):
@@ -304,118 +493,320 @@ def test_ranks_cannot_be_changed(make):
 
 
 def test_ranks_travel_to_other_processes():
-    assert_same(pickle.loads(pickle.dumps(some())), some())
+    assert_same(pickle.loads(pickle.dumps(Ranks(**FULL))), Ranks(**FULL))
 
 
-def test_ranks_keep_no_hold_of_what_they_are_made_from():
-    values, offsets, counts, sizes = (np.array(x) for x in ([2, 3], [0, 2], [2], [9]))
-    gains = np.array([2.0, 1.0])
-    ranks = Ranks(values, offsets, counts, None, gains, gains, sizes)
-    for array in (values, offsets, counts, sizes, gains):
-        array[:] = 7
-    assert rows_of(ranks) == [[2, 3]]
-    assert ranks.offsets.tolist() == [0, 2]
-    assert ranks.n_relevant.tolist() == [2]
-    assert known(ranks.n_items).tolist() == [9]
-    assert known(ranks.gains).tolist() == known(ranks.ideal_gains).tolist() == [2, 1]
+@pytest.mark.parametrize("kind", [int, object])
+def test_ranks_keep_no_hold_of_what_they_are_made_from(kind):
+    given: dict[str, Any] = {
+        name: np.array(value) for name, value in FULL.items() if np.ndim(value)
+    }
+    given["users"] = np.array([8, 7, 7] if kind is int else ["v", "u", "u"], dtype=kind)
+    names, rows, sizes = given["users"][:2].copy(), np.array([[3], [1]]), np.array([9, 8])
+    made = Ranks(**given), Ranks.from_lists(rows, None, sizes, names, n_relevant=sizes)
+    want = pickle.loads(pickle.dumps(made))
+    for array in (*given.values(), names, rows, sizes):
+        array[:] = 5
+    for got, kept in zip(made, want, strict=True):
+        assert_same(got, kept)
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_a_metric_changes_nothing(metric):
-    plain, ranks = np.array([3, 5, 1]), some(gains=((1, 1), (1,), ()))
-    metric(plain, 9), metric(ranks), metric(Ranks([1, 3], [0, 2], 9))
-    assert plain.tolist() == [3, 5, 1]
-    assert_same(ranks, some(gains=((1, 1), (1,), ())))
+# --- ways to break ties
 
 
-def test_instances_may_have_names():
-    ranks = Ranks.from_lists([[5, 3], [1], []], users=["ann", "bob", "eve"])
-    assert known(ranks.users).tolist() == ["ann", "bob", "eve"]
-    assert known(ranks[[2, 0]].users).tolist() == ["eve", "ann"]
-    assert ranks[[0, 0]].users is None, "a bootstrap repeats instances"
-    assert Ranks.from_lists([[1]]).users is None
-    ends = np.array([-(2**63), 2**63 - 1])  # in an array, any integer is an id
-    assert known(Ranks.from_lists([[1], [2]], users=ends).users).tolist() == ends.tolist()
-    graded = Ranks.from_lists([[5, 3]], gains=[[1, 2]], users=[17])
-    assert known(graded.users).tolist() == [17]
+@given(given=columns(), rule=st.sampled_from(RULES), seed=st.integers(0, 99), graded=st.booleans())
+def test_a_way_is_one_of_all(given, rule, seed, graded):
+    """The optimistic one has the least sum of ranks, and the most relevant items first."""
+    tied = Ranks(**(given if graded else given | {"gains": None}))
+    broken = tied.break_ties(rule, rng=seed)
+    for name in ARRAYS:
+        if name not in ("best", "n_tied", "gains"):
+            np.testing.assert_array_equal(getattr(broken, name), getattr(tied, name), err_msg=name)
+    assert not broken.has_ties
+    assert broken.best.dtype == np.int64
+    if not tied.has_ties:
+        assert_same(broken, tied)
+    for x in range(len(tied)):
+        ways, got = every_way(tied[x : x + 1]), rows_of(broken)[x]
+        assert got in rows_of(ways)
+        assert got == sorted(set(got))
+        sums = ways.sum(ways.best)
+        dcg = DCG()(ways)
+        if rule != "random":
+            best = rule == "optimistic"
+            assert sum(got) == (sums.min() if best else sums.max())
+            want = dcg.max() if best else dcg.min()
+            assert DCG()(broken)[x] == pytest.approx(want, rel=1e-12)
+        if graded:
+            pairs = zip(rows_of(ways), rows_of(ways, "gains"), strict=True)
+            assert (got, rows_of(broken, "gains")[x]) in pairs
 
 
+# One right sampler in ten million fails: the p-value is compared with 1e-7. The seed is fixed, so
+# a test that passes once passes always.
 @pytest.mark.parametrize(
-    ("users", "says"),
+    ("best", "n_tied"),
     [
-        (["ann", "bob", "ann"], r"users\[2\] is 'ann', like an earlier one"),
-        ([4, 4, 5], r"users\[1\] is 4, like an earlier one"),
-        (["ann", "bob"], r"users has shape \(2,\), ranks has shape \(3,\)"),
-        (["ann", "bob", None], r"users\[2\] is None"),
+        ([1], [4]),
+        ([1, 1], [2, 2]),
+        ([2, 2], [3, 3]),
+        ([2, 2, 2], [2, 2, 2]),
+        ([1, 3, 3, 8], [1, 3, 3, 0]),
+        ([4, 1, 1, 4], [2, 2, 2, 2]),
     ],
 )
-def test_names_tell_instances_apart(users, says):
-    with pytest.raises(ValueError, match=says):
-        Ranks.from_lists([[1], [2], [3]], users=users)
+def test_random_ways_are_equally_likely(best, n_tied):
+    repeats, rng = 4000, np.random.default_rng(0)
+    gains = np.arange(1, len(best) + 1)  # tell the items apart
+    one = Ranks(best, n_tied, users=[3] * len(best), gains=gains)
+    users = np.arange(repeats).repeat(len(best))
+    many = Ranks(
+        np.tile(best, repeats), np.tile(n_tied, repeats), users=users, gains=np.tile(gains, repeats)
+    )
+
+    def ways_of(ranks):
+        return [
+            tuple(zip(*row, strict=True))
+            for row in zip(rows_of(ranks), rows_of(ranks, "gains"), strict=True)
+        ]
+
+    together = ways_of(many.break_ties("random", rng=rng))
+    alone = [ways_of(one.break_ties("random", rng=rng))[0] for _ in range(repeats)]
+    ways = ways_of(every_way(one))
+    for drawn in (together, alone):
+        counts = Counter(drawn)
+        assert set(counts) == set(ways)
+        assert stats.chisquare([counts[way] for way in ways]).pvalue > 1e-7
 
 
-def test_labels_are_not_lost():
-    by_user = {"ann": [1], "bob": [5, 2]}
-    for lists in (by_user, pd.Series(by_user)):
-        ranks = Ranks.from_lists(lists)
-        assert known(ranks.users).tolist() == ["ann", "bob"]
-    assert Ranks.from_lists(pd.Series([[1], [5, 2]])).users is None
-    with pytest.raises(ValueError, match="index is a Series whose index"):
-        ranks[pd.Series({"bob": True, "ann": False})]
+def test_instances_are_independent_of_each_other():
+    """25 pairs of ranks are equally likely."""
+    drawn = Ranks(np.ones(10_000, int), 4).break_ties("random", rng=1).best
+    pairs = Counter(zip(drawn[::2].tolist(), drawn[1::2].tolist(), strict=True))
+    assert len(pairs) == 25
+    assert stats.chisquare(list(pairs.values())).pvalue > 1e-7
 
 
-def test_a_table_is_no_list_of_ranks():
-    table = pd.DataFrame({"user": [1, 2, 3], "rank": [9, 8, 9]})
-    with pytest.raises(ValueError, match=r"ranks is a DataFrame; .* ranks\['rank'\]"):
-        Recall(k=5).mean(table)
-    assert Recall(k=5).mean(table["rank"]) == 0
+def test_the_same_seed_breaks_ties_the_same_way():
+    tied = Ranks([1, 1, 5], [3, 3, 90], users=[0, 0, 0])
+    for rng in (7, np.random.SeedSequence(7)):
+        assert_same(*(tied.break_ties("random", rng=rng) for _ in range(2)))
+    generator = np.random.default_rng(7)
+    first, second = (tied.break_ties("random", rng=generator).best for _ in range(2))
+    assert first.tolist() != second.tolist()
+    assert len({tuple(tied.break_ties("random").best) for _ in range(10)}) > 1  # fresh entropy
 
 
-# --- labels of what is given for each instance
-
-TURNED = pd.Series([1000, 8], index=["b", "a"])
-LISTS = {"a": [2], "b": [2]}
-BY_POSITION = {
-    "parts": lambda n, users: Ranks([2, 2], [0, 1, 2], [1, 1], n_items=n, users=users),
-    "lists": lambda n, users: Ranks.from_lists([[2], [2]], n_items=n, users=users),
-    "ties": lambda n, users: Ranks([2, 2], 0, n, users=users),
-}
+def test_long_ties_are_broken_in_no_time_and_memory():
+    """Two of 2**52 tied items: nothing of that length is made."""
+    n = 2**52
+    ranks = Ranks([1, 1], n - 1, n, users=[0, 0]).break_ties("random", rng=0).best
+    assert len(set(ranks.tolist())) == 2
+    assert Ranks([1], n - 1, n).break_ties("pessimistic").best.tolist() == [n]
 
 
-@pytest.mark.parametrize("make", BY_POSITION.values(), ids=BY_POSITION)
-def test_labels_are_the_users_or_refused(make):
-    right = make(TURNED, ["b", "a"])
-    assert known(right.n_items).tolist() == [1000, 8]
-    assert known(make(TURNED, TURNED.index).n_items).tolist() == [1000, 8]
-    with pytest.raises(ValueError, match=r"n_items has other labels than users.*reindex\(users\)"):
-        make(TURNED, ["a", "b"])
-    with pytest.raises(ValueError, match=r"n_items is a Series whose index is not 0, 1, .*users="):
-        make(TURNED, None)
-    rows = pd.DataFrame({"user": ["z", "b", "a"], "n": [5, 1000, 8]})[1:]  # numbered 1 and 2
-    assert make(rows["n"], rows["user"]).users.tolist() == ["b", "a"]
+@pytest.mark.parametrize("rule", ["worst", None, 1, ["random"], "Random"])
+def test_an_unknown_rule(rule):
+    with pytest.raises(ValueError, match=r"rule is .*; rule must be one of 'optimistic', "):
+        Ranks([1], 1).break_ties(rule)
 
 
-def test_keys_of_a_dict_are_users_like_others():
-    ranks = Ranks.from_lists({"b": [2], "a": [2]}, n_items=TURNED)
-    assert known(ranks.n_items).tolist() == [1000, 8]
-    with pytest.raises(ValueError, match="n_items has other labels than users"):
-        Ranks.from_lists(LISTS, n_items=TURNED)
-    for users in (["b", "a"], pd.Series(["b", "a"])):
-        with pytest.raises(ValueError, match=r"ranks has other.*\[ranks\[user\] for user in users"):
-            Ranks.from_lists(LISTS, users=users)
-    gains = pd.Series([[3.0], [1.0]], index=["b", "a"])
-    with pytest.raises(ValueError, match="gains has other labels than users"):
-        Ranks.from_lists(LISTS, gains=gains)
+@pytest.mark.parametrize("rng", [-1, 1.5, "0", True, np.random.RandomState(0)])
+def test_a_bad_rng(rng):
+    with pytest.raises(ValueError, match=r"rng is .*; rng must be None, an integer of 0 or above"):
+        Ranks([1], 1).break_ties("random", rng=rng)
 
 
-def test_ranks_and_ties_with_labels_agree_with_users():
-    ranks = pd.Series([1, 2], index=["a", "b"])
-    with pytest.raises(ValueError, match="best has other labels than users"):
-        Ranks(ranks, 0, 100, users=["b", "a"])
-    with pytest.raises(ValueError, match="n_tied has other labels than users"):
-        Ranks([1, 2], ranks, 100, users=["b", "a"])
+# --- metrics are means over all ways to break ties
 
 
-def test_a_ranking_of_one_item():
-    for ranks in (Ranks.from_lists([[1]]), Ranks.from_lists([[1]], n_items=1), [1]):
-        assert Recall(k=1)(ranks, n_items=1) == [1]
+@dataclass(frozen=True)
+class DCG(Metric):
+    """Discounted cumulative gain; written out, so that no closed form of the package serves it."""
+
+    k: int | None = None
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return 1 / np.log2(rank + 1)
+
+    def normalizer(self, ranks):
+        return 1
+
+    def relevance_weight(self, relevance):
+        return relevance
+
+
+@dataclass(frozen=True)
+class Crooked(DCG):
+    """Its gain depends on all it may depend on, and not as a line; so does its divisor."""
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return 1 / order**2 / rank + np.sqrt(n_items - n_relevant + order)
+
+    def normalizer(self, ranks):
+        return known(ranks.n_items) + ranks.n_relevant
+
+
+ALL = [
+    *METRICS,
+    Precision(k=3, denominator="predicted"),
+    AveragePrecision(k=3, denominator="predicted"),
+    AveragePrecision(denominator="hits"),
+    NDCG(ideal="hits"),
+    NDCG(k=3, ideal="hits", gains="exponential"),
+    DCG(),
+    DCG(k=3),
+    Crooked(),
+    Crooked(k=3),
+]
+
+
+def divides_unlike(ranks, k):
+    """Tell whether rank k divides a block whose relevant items have different gains."""
+    cut = np.flatnonzero((ranks.best <= k) & (k < ranks.best + ranks.n_tied))
+    pairs = set(zip(ranks.instance[cut], ranks.gains[cut], strict=True))
+    return len(pairs) > len(set(ranks.instance[cut]))
+
+
+def is_ideal(ideal, metric):
+    return isinstance(metric, NDCG) and metric.ideal == ideal
+
+
+def with_cutoff(metric, k):
+    return metric if metric.k is None else replace(metric, k=k)
+
+
+@settings(max_examples=150)
+@given(
+    given=columns(),
+    graded=st.sampled_from(["no", "equal", "unlike"]),
+    k=st.integers(1, 9),
+    never=st.integers(0, 2),
+    n_predicted=st.integers(0, 5),
+)
+def test_metrics_of_ties_are_means_over_all_ways(given, graded, k, never, n_predicted):
+    if graded != "unlike":
+        given["gains"] = np.full(len(given["gains"]), 2.0) if graded == "equal" else None
+    some = Ranks(**given)
+    counts = some.n_relevant + never  # these were never ranked, and are the least relevant ones
+    ideal = None
+    if some.gains is not None:
+        rows = np.split(known(some.ideal_gains), some.offsets[1:-1])[: len(some)]
+        ideal = np.concatenate([[], *(np.append(row, [0.5] * never) for row in rows)])
+    taken = {"n_tied": some.n_tied, "n_predicted": n_predicted, "n_items": some.n_items + never}
+    taken |= {"gains": some.gains, "ideal_gains": ideal}
+    tied = flat(some.best, some.offsets, counts, **taken)
+    ways = [every_way(tied[x : x + 1]) for x in range(len(tied))]
+    for general in ALL:
+        metric = with_cutoff(general, k)
+        if (metric == AUC() and never) or (is_ideal("full", metric) and graded != "no"):
+            continue
+        if is_ideal("hits", metric) and metric.k and graded != "no" and divides_unlike(tied, k):
+            with pytest.raises(ValueError, match=r"normalizer of NDCG.* depends; break them first"):
+                metric(tied)
+            continue
+        want = [metric(each).mean() for each in ways]
+        np.testing.assert_allclose(metric(tied), want, 1e-12, 1e-12, err_msg=str(metric))
+
+
+def test_a_divisor_that_depends_on_the_ties_in_another_way_is_refused():
+    @dataclass(frozen=True)
+    class Relative(DCG):
+        def normalizer(self, ranks):
+            return ranks.sum(ranks.best * 1.0)
+
+    for k in (None, 2, 9):
+        with pytest.raises(ValueError, match="ranks has ties on which the normalizer of Relative"):
+            Relative(k=k)(Ranks([1], 2))
+    assert Relative()(Ranks([3])) == [1 / 6]
+
+
+def test_no_hits_are_no_ideal_of_one():
+    """With one hit of gain 1 or with none the divisor could be 1, but not with one of 0.5."""
+    tied = Ranks([1, 1], 2, users=[0, 0], gains=[1, 0.5])
+    with pytest.raises(ValueError, match="break them first"):
+        NDCG(k=1, ideal="hits")(tied)
+    assert NDCG(k=1, ideal="hits")(tied.break_ties("pessimistic")) == [0]
+
+
+@pytest.mark.parametrize("best", [1, 63, 64, 65, 10**4, 10**6, 10**9, 2**52])
+@pytest.mark.parametrize(("n_tied", "count"), [(1, 1), (1, 2), (2, 2), (5, 3)])
+def test_ties_at_large_ranks(best, n_tied, count):
+    tied = Ranks([best] * count, n_tied, users=[0] * count)
+    ways = every_way(tied)
+    for metric in (AveragePrecision(), AveragePrecision(k=best + 1), ReciprocalRank()):
+        want = metric(ways).mean()
+        assert metric(tied)[0] == pytest.approx(want, rel=1e-12, abs=1e-15), metric
+        assert metric(tied)[0] >= 0
+
+
+@settings(max_examples=100)
+@given(
+    items=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=12),
+    k=st.integers(1, 12),
+)
+def test_agrees_with_scikit_learn(items, k):
+    """It averages over ties, too: Ishioka's and McSherry & Najork's means."""
+    gains, scores = np.array(items).T
+    relevant = gains > 0
+    assume(relevant.any())
+    best = 1 + (scores > scores[:, None]).sum(axis=1)
+    level = (scores == scores[:, None]).sum(axis=1) - 1
+    users = np.zeros(relevant.sum(), int)
+    ranks = Ranks(best[relevant], level[relevant], len(items), users=users, gains=gains[relevant])
+    for metric, theirs in ((NDCG(k=k), ndcg_score), (DCG(k=k), dcg_score)):
+        want = theirs([gains], [scores], k=k, ignore_ties=False)
+        np.testing.assert_allclose(metric(ranks), want, rtol=1e-12, err_msg=str(metric))
+    if not relevant.all():
+        np.testing.assert_allclose(AUC()(ranks), roc_auc_score(relevant, scores), rtol=1e-12)
+
+
+# --- up to a rank, of a catalog, with weights
+
+
+@given(given=columns(), graded=st.booleans(), k=st.integers(1, 12), beyond=st.integers(0, 3))
+def test_metrics_do_not_need_what_is_beyond_their_cutoff(given, graded, k, beyond):
+    given["gains"] = np.full(len(given["gains"]), 2.0) if graded else None
+    whole, cut = Ranks(**given), Ranks(**given, up_to=k + beyond)
+    assert rows_of(cut) == [[r for r in row if r <= k + beyond] for row in rows_of(whole)]
+    assert cut.n_relevant.tolist() == whole.n_relevant.tolist()
+    for general in METRICS:
+        for metric in {general, with_cutoff(general, k)}:
+            if is_ideal("full", metric) and graded:
+                continue
+            if metric.k is not None and metric.k <= k + beyond:
+                np.testing.assert_array_equal(metric(cut), metric(whole), err_msg=str(metric))
+                continue
+            message = f"ranks are known up to {k + beyond}; .* needs larger ones: give it a cutoff"
+            with pytest.raises(ValueError, match=message):
+                metric(cut)
+
+
+def test_a_sample_of_a_catalog_is_not_taken_for_exact_ranks():
+    sample, exact = Ranks([1, 3], 0, 5, catalog=100), Ranks([1, 3], 0, 100)
+    assert Recall(k=1)(sample).tolist() == [1, 0]
+    for take in (
+        lambda ranks: Draw(3).expect(ranks, Recall(k=1)),
+        lambda ranks: evaluate({"A": ranks}, [Recall(k=1)], progress=False),
+        lambda ranks: dominates(ranks, exact),
+        lambda ranks: dominates(exact, ranks),
+    ):
+        take(exact)
+        with pytest.raises(ValueError, match="a sample: 5 candidates of 100 items; "):
+            take(sample)
+
+
+def test_no_ranks_of_a_catalog():
+    nothing = Ranks([], 0, [], catalog=[], users=[], weights=[])
+    assert Draw(3).expect(nothing, Recall(k=1)).shape == (0,)
+    assert np.isnan(Recall(k=1).mean(nothing))
+
+
+def test_the_mean_counts_each_user_by_its_weight():
+    ranks = Ranks([1, 2, 9, 4], users=["u", "v", "v", "w"], weights=[1, 5, 5, 2])
+    assert known(ranks.weights).tolist() == [1, 5, 2]
+    assert ReciprocalRank().mean(ranks) == pytest.approx((1 + 5 / 2 + 2 / 4) / 8, rel=1e-15)
+    assert ReciprocalRank().mean(ranks[1:]) == pytest.approx((5 / 2 + 2 / 4) / 7, rel=1e-15)
+    alone = Ranks([1, 2], 0, [1, 4], weights=[3, 1])  # AUC has no value for a single item
+    assert AUC().mean(alone) == pytest.approx(2 / 3)
+    assert AUC().mean(alone, empty=0) == pytest.approx(2 / 3 / 4)

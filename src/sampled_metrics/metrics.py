@@ -273,7 +273,7 @@ class Metric(ABC):
         found = np.empty(len(last))
         for i, (_, _, best, size, count, above) in enumerate(zip(*blocks, strict=True)):
             # At each rank, an item that is relevant is the first, second, ... of those in the block
-            rank = np.arange(best, best + size)
+            rank = np.broadcast_to(np.arange(best, best + size), (count, size))
             place = np.arange(count)[:, None]
             p = hypergeom.pmf(place, size - 1, count - 1, rank - best)
             n = None if n_items is None else n_items[i]
@@ -290,7 +290,8 @@ class Metric(ABC):
         blocks, k = row.blocks, self.k or 0
         divided = np.flatnonzero((blocks.best <= k) & (k < blocks.best + blocks.size - 1))
         items = ranges(blocks.first[divided], blocks.n_relevant[divided])
-        unlike = row.gains is not None and len(np.unique(row.gains[items])) > 1
+        weights = np.ones(1) if row.gains is None else self.relevance_weight(row.gains[items])
+        unlike = len(np.unique(weights)) > 1
         if len(divided) != 1 or unlike:
             raise ValueError(
                 f"ranks has ties on which the normalizer of {self} depends; break them first, as "
@@ -609,8 +610,9 @@ class AveragePrecision(Metric):
             else np.minimum(blocks.best + blocks.size - 1, self.k)
         )
         step = (blocks.n_relevant - 1) / (blocks.size - 1)
-        sums = (blocks.above + 1 - step * blocks.best) * _harmonic(blocks.best, last)
-        sums += step * np.maximum(last - blocks.best + 1, 0)
+        inverse = _harmonic(blocks.best, last)
+        length = np.maximum(last - blocks.best + 1, 0)
+        sums = (blocks.above + 1) * inverse + step * (length - blocks.best * inverse).clip(0)
         return blocks.n_relevant / blocks.size * sums
 
     def normalizer(self, ranks: Ranks) -> IntArray:
@@ -765,11 +767,18 @@ class NDCG(Metric):
         places = np.arange(1, offsets[-1] + 1) - np.repeat(offsets[:-1], counts)
         best = trusted(places, offsets, counts, gains=gains, ideal_gains=gains)
         ideal = best.sum(self._gains(best))
-        return np.where(ideal > 0, ideal, 1.0)
+        return np.where(ideal > 0, ideal, np.inf)  # NDCG is 0, and no ideal of hits is the same
 
 
 def _harmonic(first: IntArray, last: IntArray) -> FloatArray:
     """Return 1 / first + ... + 1 / last; 0 if there is none."""
     from scipy.special import digamma
 
-    return np.asarray(np.where(last >= first, digamma(last + 1.0) - digamma(first * 1.0), 0.0))
+    def tail(x: FloatArray) -> FloatArray:
+        """Return log(x) - digamma(x) of a large x, by DLMF 5.11.2."""
+        return 1 / (2 * x) + 1 / (12 * x**2) - 1 / (120 * x**4) + 1 / (252 * x**6)
+
+    a, b = first.astype(np.float64), np.maximum(last + 1.0, first)
+    # The difference of two digammas has no right digit where the ranks are large and the sum small.
+    far = np.log1p((b - a) / a) + tail(a) - tail(b)
+    return np.asarray(np.where(a < 64, digamma(b) - digamma(a), far))

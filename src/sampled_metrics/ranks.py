@@ -244,7 +244,7 @@ class Ranks:
         same_index(ranks=ranks, gains=gains, n_items=n_items, users=users)
         given, counts = flat_ranks(ranks)
         own = labels_of(ranks) if users is None else users
-        names = None if own is None else as_users("users", own, counts.shape, "ranks")
+        names = None if own is None else as_users("users", own, counts.shape, "ranks").copy()
         if labels_of(users) is None:
             labeled_by(names, ranks=ranks, gains=gains, n_items=n_items, n_relevant=n_relevant)
         if names is not None and (again := repeated(names)).size:
@@ -613,7 +613,7 @@ def check_sampled(name: str, ranks: Ranks, n_samples: int) -> None:
 
 def check_exact(name: str, ranks: Ranks) -> None:
     """Refuse ranks that are a sample's: nothing may take them for exact ones."""
-    if ranks.catalog is not None:
+    if ranks.catalog is not None and len(ranks):
         raise ValueError(
             f"{name} is a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; "  # type: ignore[index]
             "exact ranks are needed"
@@ -668,7 +668,7 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
 
 
 def flat_integers(name: str, values: ArrayLike, low: int) -> IntArray:
-    flat = as_integers(name, values, low)
+    flat = as_integers(name, values, low, lists=FROM_LISTS)
     if flat.ndim != 1:
         raise ValueError(f"{name} has shape {flat.shape}; {name} must be flat")
     return flat

@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics import Draw, Ranks, nodes_of_ties
+from sampled_metrics import Draw, Ranks
+from sampled_metrics.sampling import nodes_of_ties
 
 __all__ = [
     "capped_error",
@@ -55,7 +56,7 @@ def settled(ranks: Ranks, ties: Ties) -> Ranks:
     if ties == "random":
         return ranks
     rule: Literal["optimistic", "pessimistic"] = "optimistic" if ties == "won" else "pessimistic"
-    return ranks.break_ties(rule).best
+    return ranks.break_ties(rule)
 
 
 def with_itself_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:

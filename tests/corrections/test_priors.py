@@ -397,10 +397,10 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
         ({"sampled_ranks": [5, 5], "n_samples": [4, 3]}, r"sampled_ranks\[1\] is 5; .* at most"),
         ({"sampled_ranks": [1.5]}, r"sampled_ranks\[0\] is 1.5; sampled_ranks must be whole"),
         (
-            {"sampled_ranks": Ranks([1], 0, 11)},
-            "sampled_ranks is a Ranks; sampled_ranks must be a plain array",
+            {"sampled_ranks": Ranks([1], 1, 11)},
+            "sampled_ranks has ties, or users with several",
         ),
-        ({"sampled_ranks": Ranks.from_lists([[1]])}, "sampled_ranks is a Ranks; sampled_ranks"),
+        ({"sampled_ranks": Ranks.from_lists([[1, 2]])}, "sampled_ranks has ties, or users with"),
         (
             {
                 "sampled_ranks": pd.Series([1, 2], index=[5, 6]),
@@ -469,7 +469,7 @@ def test_a_gamma_that_is_never_reached(gamma):
         ),
         (
             {"ranks": Ranks([1, 2], 0, 20, users=[3, 3])},
-            "ranks holds 2 items of user 3; break ties first",
+            r"ranks\[0\] has 2 relevant items and 2 ranks",
         ),
         ({"ranks": Ranks([1, 2], 0, 30)}, "n_items is 20 for instance 0, but ranks knows"),
         ({"n_items": None}, "n_items is None, and the ranks do not know it; give n_items"),

@@ -134,7 +134,7 @@ def test_implicit_recommendations(implicit, split):
     best, worst = by_hand(implicit_score(model, split), split)
     np.testing.assert_array_equal(best, worst)
     expected = [sorted(best[split.users == user].tolist()) for user in users]
-    np.testing.assert_array_equal(ranks.values, np.concatenate(expected))
+    np.testing.assert_array_equal(ranks.best, np.concatenate(expected))
 
 
 # LensKit: a pipeline that scores items for one user, by name

@@ -22,7 +22,7 @@ def agree(ranks, lists, held_out):
     n_found = 0
     for x, user in enumerate(ranks.users.tolist()):
         found = sorted(lists[user].index(item) + 1 for item in labels[user] if item in lists[user])
-        assert ranks[[x]].values.tolist() == found
+        assert ranks[[x]].best.tolist() == found
         assert ranks.n_relevant[x] == len(labels[user])
         assert ranks.n_predicted[x] == len(lists[user])
         n_found += len(found)

@@ -57,7 +57,7 @@ def test_scores(engine, ties):
     found = rank_table_from_scores(engine(table), exclude=engine(excluded))
     assert rows_of(found) == counted_slowly(table, excluded.itertuples(index=False, name=None))
     ranks = collect_ranks(found)
-    assert ranks.has_several
+    assert not ranks.is_one_each
     values = frame_of(values_per_user(found, METRICS, ties=ties)).sort_values("user")
     for metric in METRICS:
         want = metric(ranks.break_ties(ties))
@@ -79,7 +79,7 @@ def test_lists(engine):
     labels = pd.DataFrame({"user": [*"aabc"], "item": [5, 6, 5, 1]})
     table = rank_table_from_recommendations(engine(lists), engine(labels))
     ranks = collect_ranks(table)
-    assert ranks.values.tolist() == [2, 1]
+    assert ranks.best.tolist() == [2, 1]
     assert ranks.n_relevant.tolist() == [2, 1, 1]
     assert ranks.n_predicted.tolist() == [2, 1, 0]
     values = frame_of(values_per_user(table, [Recall(3)])).sort_values("user")

@@ -39,7 +39,7 @@ def ranks_of(seed, n_items=200, users=None):
     """Ranks that are better the closer to 1, some of them tied."""
     rng = np.random.default_rng(seed)
     best = np.minimum(rng.geometric(0.03, N_USERS), n_items - 4)
-    return Ranks(best, rng.integers(0, 3, N_USERS), n_items, users)
+    return Ranks(best, rng.integers(0, 3, N_USERS), n_items, users=users)
 
 
 NAMES = np.array([f"user {i:02}" for i in range(N_USERS)])
@@ -500,7 +500,7 @@ DRAWN = Draw(9, n_items=50)
         (({"A": [[1, 2]]}, METRICS), r"ranks\['A'\] has shape \(1, 2\)"),
         (({"A": []}, METRICS), r"ranks\['A'\] has no instances"),
         (({"A": Ranks.from_lists([[], []])}, METRICS), "no user with a relevant item"),
-        (({"A": Ranks([1, 4], 1, 9, users=[3, 3])}, METRICS), "holds 2 items of user 3"),
+        (({"A": Ranks([1, 4], 1, 9, users=[3, 3])}, METRICS, Draw(3)), "has ties and users with"),
         (
             ({"A": A, "B": ranks_of(2, users=np.arange(N_USERS))}, METRICS),
             "one names its users by integers, the other does not",
@@ -519,7 +519,7 @@ DRAWN = Draw(9, n_items=50)
         ((PAIR, METRICS, Draw(9), "n_items", 50), "n_items is given beside a draw"),
         (({"A": [1, 2]}, METRICS, Draw(9), "given", "sampled"), "draw.n_items is None"),
         (({"A": [1, 20]}, METRICS, DRAWN, "given", "sampled"), r"ranks\['A'\]\[1\] is 20"),
-        ((PAIR, METRICS, DRAWN, "given", "sampled"), "is a Ranks; break the ties"),
+        ((PAIR, METRICS, DRAWN, "given", "sampled"), "has ties; break the ties of sampled ranks"),
         (
             ({"A": Ranks.from_lists([[1]], n_items=11)}, METRICS, DRAWN, "given", "sampled"),
             r"ranks\['A'\].n_items\[0\] is 11",
@@ -544,7 +544,7 @@ DRAWN = Draw(9, n_items=50)
             (PAIR, METRICS, None, "groups", pd.DataFrame({"user": [0], "half": [1]})),
             "groups is a DataFrame; pass a dict, or a pandas Series, by user",
         ),
-        ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* read_r"),
+        ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* Ranks.read"),
         (("ranks.csv", METRICS), "ranks is 'ranks.csv'; ranks must be a dict: Ranks.read makes"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["x", np.nan]), r"groups\[1\] is nan; .* known"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["1", 1]), "groups has values of the types int"),

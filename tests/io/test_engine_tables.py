@@ -450,7 +450,7 @@ def test_five_users(engine, five):
     table = rank_table_from_recommendations(engine(lists), engine(labels))
     ranks = collect_ranks(table)
     want = in_memory[in_memory.n_relevant > 0]
-    for field in ("values", "offsets", "n_relevant", "n_predicted"):
+    for field in ("best", "offsets", "n_relevant", "n_predicted"):
         np.testing.assert_array_equal(getattr(ranks, field), getattr(want, field))
     np.testing.assert_array_equal(ranks.users, np.flatnonzero(in_memory.n_relevant))
     metrics = [m for m in METRICS if not m.needs_n_items and m not in ON_RANKS]
@@ -517,7 +517,7 @@ def test_values(engine, table, ties):
     ranks = rank_table_from_scores(engine(table))
     in_memory = collect_ranks(ranks)
     assert isinstance(in_memory, Ranks)
-    assert in_memory.has_several
+    assert not in_memory.is_one_each
     assert in_memory.n_tied.any()
     values = sorted_frame(values_per_user(ranks, metrics, ties=ties))
     assert list(values) == ["user", *map(str, metrics)]

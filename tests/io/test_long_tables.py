@@ -40,7 +40,7 @@ def long(predictions, labels):
 
 
 def assert_same(got, want, names=True):
-    for name in ("values", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
+    for name in ("best", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
     if names:
         assert got.users.tolist() == want.users.tolist()

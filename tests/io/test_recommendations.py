@@ -39,9 +39,7 @@ def by_dict(predictions, labels):
 def check(got, predictions, labels, graded):
     ranks, n_relevant, n_predicted, gains, ideal = by_dict(predictions, labels)
     assert len(got) == len(ranks)
-    assert [part.tolist() for part in np.split(got.values, got.offsets[1:-1])][
-        : len(ranks)
-    ] == ranks
+    assert [part.tolist() for part in np.split(got.best, got.offsets[1:-1])][: len(ranks)] == ranks
     assert got.n_relevant.tolist() == n_relevant
     assert got.n_predicted.tolist() == n_predicted
     if graded:
@@ -132,7 +130,7 @@ def test_sparse_labels_are_the_same_as_lists(users, graded, seed):
 
 
 def assert_same(got, want):
-    for name in ("values", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
+    for name in ("best", "offsets", "n_relevant", "n_predicted", "gains", "ideal_gains"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
 
 
@@ -154,7 +152,7 @@ def test_sparse_labels_of_every_kind():
     stored_false = sparse.csr_array(([True, False], [0, 1], [0, 2, 2]), shape=(2, 4))
     got = Ranks.from_recommendations(predictions, stored_false)
     assert got.n_relevant.tolist() == [1, 0]
-    assert got.values.tolist() == [2]
+    assert got.best.tolist() == [2]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.float32])
@@ -178,10 +176,10 @@ def test_matrices(dtype):
     for labels in ([[126], [127]], [{126}, {127}], np.array([[126], [127]])):
         if dtype == "U3":
             labels = [[str(item) for item in row] for row in labels]
-        assert Ranks.from_recommendations(predictions, labels).values.tolist() == [1, 2]
+        assert Ranks.from_recommendations(predictions, labels).best.tolist() == [1, 2]
     if np.dtype(dtype).kind == "u":
         table = np.array([[255, 128], [200, 0]], dtype=dtype)
-        assert Ranks.from_recommendations(table, [[128], [200]]).values.tolist() == [2, 1]
+        assert Ranks.from_recommendations(table, [[128], [200]]).best.tolist() == [2, 1]
 
 
 def test_matrices_of_every_layout():
@@ -196,7 +194,7 @@ def test_matrices_of_every_layout():
     )
     for form in tables:
         wanted = [[str(i) for i in row] for row in labels] if form is tables[-1] else labels
-        assert Ranks.from_recommendations(form, wanted).values.tolist() == [3] * 4
+        assert Ranks.from_recommendations(form, wanted).best.tolist() == [3] * 4
     assert Ranks.from_recommendations(np.empty((2, 0)), [[1], []]).n_relevant.tolist() == [1, 0]
     assert len(Ranks.from_recommendations([], [])) == 0
 
@@ -204,14 +202,14 @@ def test_matrices_of_every_layout():
 def test_mappings_of_other_types_and_gains_of_every_type():
     labels: list[Any] = [Counter("abb"), {"a": True, "b": np.False_}, {"b": np.float32(2), "a": 3}]
     got = Ranks.from_recommendations([["b", "a"]] * 3, labels)
-    assert got.values.tolist() == [1, 2, 2, 1, 2]
+    assert got.best.tolist() == [1, 2, 2, 1, 2]
     assert known(got.gains).tolist() == [2, 1, 1, 2, 3]
 
 
 def test_nothing_handed_in_is_changed():
     predictions, labels = np.array([[1, 2], [3, 4]]), {"a": [1]}
     predictions.flags.writeable = False
-    assert Ranks.from_recommendations(predictions, [[2], [3]]).values.tolist() == [2, 1]
+    assert Ranks.from_recommendations(predictions, [[2], [3]]).best.tolist() == [2, 1]
     users = defaultdict(list, {"a": [1]})
     with pytest.raises(ValueError, match="predictions has user 'b', labels does not"):
         Ranks.from_recommendations({"a": [1], "b": [1]}, users)
@@ -220,15 +218,15 @@ def test_nothing_handed_in_is_changed():
 
 def test_a_zero_character_at_the_end_counts():
     got = Ranks.from_recommendations([["a\0", "a", "b"]], [["a"]])
-    assert got.values.tolist() == [2]
-    assert Ranks.from_recommendations([["a"]], [["a\0"]]).values.tolist() == []
+    assert got.best.tolist() == [2]
+    assert Ranks.from_recommendations([["a"]], [["a\0"]]).best.tolist() == []
 
 
 def test_a_label_of_one_block_is_not_found_in_another():
     """Each user's label is what the user 16 before has as a prediction."""
     predictions = [[x, 2**20 - 1 - x] for x in range(100)]
     labels = [[x - 16] for x in range(16, 116)]
-    assert Ranks.from_recommendations(predictions, [[9]] * 16 + labels[:84]).values.tolist() == [1]
+    assert Ranks.from_recommendations(predictions, [[9]] * 16 + labels[:84]).best.tolist() == [1]
 
 
 def test_many_users_in_blocks():
@@ -236,7 +234,7 @@ def test_many_users_in_blocks():
     predictions = (np.arange(4000)[:, None] + np.arange(10)) % 1000
     labels = (np.arange(4000)[:, None] + [3, 17]) % 1000
     ranks = Ranks.from_recommendations(predictions, labels)
-    assert ranks.values.tolist() == [4] * 4000
+    assert ranks.best.tolist() == [4] * 4000
     predictions[3500, 9] = predictions[3500, 0]
     with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500 twice"):
         Ranks.from_recommendations(predictions, labels)
@@ -258,9 +256,9 @@ def test_equal_indexes_pass():
     table = pd.DataFrame({"user": list("babc"), "item": [1, 2, 3, 4]})
     predictions = table.groupby("user")["item"].agg(list)
     got = Ranks.from_recommendations(predictions, predictions.map(lambda row: row[-1:]))
-    assert got.values.tolist() == [1, 2, 1]
+    assert got.best.tolist() == [1, 2, 1]
     two = predictions.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]))
-    assert Ranks.from_recommendations(two, two).values.tolist() == [1, 1, 2, 1]
+    assert Ranks.from_recommendations(two, two).best.tolist() == [1, 1, 2, 1]
 
 
 def test_an_index_on_one_side_is_not_needed():
@@ -283,12 +281,12 @@ def test_the_remedies_for_other_indexes_work():
     predictions = pd.Series([[1], [2]], index=["a", "b"])
     labels = pd.Series([[2], [1]], index=["b", "a"])
     got = Ranks.from_recommendations(predictions, labels.reindex(predictions.index))
-    assert got.values.tolist() == [1, 1]
+    assert got.best.tolist() == [1, 1]
     # A user without labels is NaN after reindex, not an empty list: said, not counted.
     with pytest.raises(ValueError, match=r"labels\['b'\] is nan; give a list of items"):
         Ranks.from_recommendations(predictions, labels[["a"]].reindex(predictions.index))
     got = Ranks.from_recommendations(predictions.to_dict(), labels.to_dict())
-    assert got.values.tolist() == [1, 1]
+    assert got.best.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_a_run_is_in_the_order_of_trec_eval(files):
     assert qrels["relevance"].tolist() == [1, 2, 0, 1, 0]
     ranks = Ranks.from_recommendations(run, qrels)
     assert known(ranks.users).tolist() == ["t2", "t1"]
-    assert ranks.values.tolist() == [3, 2]
+    assert ranks.best.tolist() == [3, 2]
     assert ranks.n_relevant.tolist() == [2, 1]
     assert known(ranks.gains).tolist() == [2, 1]
 

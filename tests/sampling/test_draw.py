@@ -17,6 +17,7 @@ from shared import (
     enumerated_pmf,
     exact_pmf,
     exact_pmf_of_tie,
+    known,
     tied_places,
 )
 
@@ -252,8 +253,9 @@ def test_several_tables_are_looked_up_at_once(replacement):
     tables = np.random.default_rng(0).random((6, 3))
     for ranks in (4, [4, 20], [[4, 20, 1], [1, 2, 3]], Ranks([4, 17], [6, 3], 20)):
         expected = draw.pmf(ranks) @ tables
-        np.testing.assert_allclose(draw.expect_values(ranks, tables), expected)
-        np.testing.assert_allclose(draw.expect_values(ranks, tables[:, 0]), expected[..., 0])
+        rows, _, shape = draw.rows_of(ranks)
+        np.testing.assert_allclose(draw.mean_of(rows, tables, shape), expected)
+        np.testing.assert_allclose(draw.mean_of(rows, tables[:, 0], shape), expected[..., 0])
 
 
 # --- draws
@@ -290,12 +292,14 @@ def test_draws_of_tied_ranks_follow_the_distribution(replacement):
     """Ties are broken anew in each repeat."""
     tied = Ranks([3, 40, 1], [200, 0, 499], 500)
     draw = Draw(20, replacement=replacement)
-    sampled = draw.rvs(tied, repeats=20_000, rng=5)
+    sampled = np.stack([drawn.best for drawn in draw.rvs(tied, repeats=20_000, rng=5)])
     assert sampled.shape == (20_000, 3)
     for column, p in zip(sampled.T, draw.pmf(tied), strict=True):
         assert chi_square(np.bincount(column - 1, minlength=21), p) > 1e-7
-    assert draw.rvs(tied, rng=5).shape == (3,)
-    fresh = draw.rvs(Ranks(np.full(5000, 1), 499, 500), rng=6)
+    once = draw.rvs(tied, rng=5)
+    assert known(once.n_items).tolist() == [21] * 3
+    assert known(once.catalog).tolist() == [500] * 3
+    fresh = draw.rvs(Ranks(np.full(5000, 1), 499, 500), rng=6).best
     assert chi_square(np.bincount(fresh - 1, minlength=21), draw.pmf(tied)[2]) > 1e-7
 
 
@@ -353,9 +357,17 @@ def test_some_of_the_instances():
 
 
 def test_each_instance_s_number_of_items():
-    assert Draw(3).items_of(Ranks([1, 2], 0, [9, 8])).tolist() == [9, 8]
-    assert Draw(3, n_items=9).items_of(Ranks.from_lists([[1], [2, 4]])).tolist() == [9, 9]
-    assert Draw(3, n_items=9).items_of(Ranks([1, 2], 0, 9)).tolist() == [9, 9]
+    assert Draw(3).rows_of(Ranks([1, 2], 0, [9, 8]))[1].tolist() == [9, 8]
+    assert Draw(3, n_items=9).rows_of(Ranks.from_lists([[1], [2, 4]]))[1].tolist() == [9, 9]
+    assert Draw(3, n_items=9).rows_of(Ranks([1, 2], 0, 9))[1].tolist() == [9, 9]
+
+
+def test_a_sample_is_not_taken_for_exact_ranks():
+    draw = Draw(5, n_items=20)
+    sampled = draw.rvs(Ranks([4, 17], n_items=20), rng=0)
+    for call in (draw.pmf, lambda ranks: draw.expect(ranks, NDCG()), draw.rvs):
+        with pytest.raises(ValueError, match="ranks is a sample: 6 candidates of 20 items"):
+            call(sampled)
 
 
 # --- wrong input
@@ -405,11 +417,10 @@ BAD_RANKS = [
     (None, 10, "ranks is None; ranks must be whole numbers"),
     (np.ma.masked_equal([1, 2], 2), 10, "ranks is a masked array"),
     ([1, 2, 3], [10, 10], r"n_items has shape \(2,\), ranks has shape \(3,\)"),
-    ([1, 2, 3], None, "n_items is None; plain ranks do not know it"),
+    ([1, 2, 3], None, "n_items is None, and the ranks do not know it"),
     (Ranks([1], 0, 10), 9, "n_items is 9 for instance 0, but ranks knows that it is 10"),
     (Ranks([1], 0, 1), None, "n_items is 1 for instance 0; some items must be irrelevant"),
     (Ranks([1], 0, 9), [9, 9], r"n_items has shape \(2,\), ranks has shape \(1,\)"),
-    (Ranks([1, 3], 0, 9, users=[4, 4]), None, "ranks holds 2 items of user 4; break ties fir"),
 ]
 
 
@@ -422,8 +433,10 @@ def test_bad_ranks(ranks, n_items, message):
 
 
 def test_a_distribution_is_of_one_relevant_item():
-    with pytest.raises(ValueError, match="ranks is a Ranks; pmf takes one relevant item per entry"):
-        Draw(5, n_items=10).pmf(Ranks.from_lists([[1, 2]]))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="ranks has several relevant items in an instance; pmf"):
+        Draw(5, n_items=10).pmf(Ranks.from_lists([[1, 2]]))
+    with pytest.raises(ValueError, match="ranks has ties and users with several relevant items"):
+        Draw(5).expect(Ranks([1, 1], 1, 9, users=[4, 4]), NDCG())
 
 
 @pytest.mark.parametrize("metric", ["NDCG", NDCG, None, [NDCG()], NDCG().mean])

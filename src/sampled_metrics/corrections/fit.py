@@ -320,9 +320,9 @@ class CorrectedMetric:
         ----------
         sampled_ranks : Ranks or array_like of int
             Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
-            entry. With q relevant items, they go up to ``n_samples + q``. Where ranks
-            have ties, the estimate is its mean over all ways to break them. If the draw has a number of
-            items for each instance, the last axis has one entry per instance.
+            entry. With q relevant items, they go up to ``n_samples + q``. Where ranks have ties,
+            the estimate is its mean over all ways to break them. If the draw has a number of items
+            for each instance, the last axis has one entry per instance.
 
         Returns
         -------
@@ -336,12 +336,13 @@ class CorrectedMetric:
             those of the draw, or as `terms`.
         """
         rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
-        m, q = self.draw.n_samples, "1" if rows.is_one_each else "q"
+        m = self.draw.n_samples
         check_all_ranked("sampled_ranks", rows)
         check_sampled("sampled_ranks", rows, m)
         worst = rows.best + rows.n_tied
         if (bad := worst - rows.order > m).any():
-            refuse("sampled_ranks", worst, bad, f"at most n_samples + {q}")
+            most = f"1, {m + 1}" if rows.is_one_each else "the number of relevant items"
+            refuse("sampled_ranks", worst, bad, f"at most n_samples + {most}")
         fitted = self._items_each("sampled_ranks", shape)
         if rows.is_one_each and rows.gains is None:
             return self._look_up(rows, shape)

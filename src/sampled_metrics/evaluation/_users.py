@@ -20,7 +20,7 @@ from sampled_metrics._arguments import (
     refuse,
     shown,
 )
-from sampled_metrics.ranks import Ranks, as_ranks, users_of
+from sampled_metrics.ranks import Ranks, as_ranks, check_exact, check_one_each, users_of
 
 EXAMPLE = '{"mine": Ranks.from_model(model, split)}'
 Given = Ranks | ArrayLike
@@ -31,6 +31,7 @@ class Aligned(NamedTuple):
 
     recommenders: dict[str, Ranks]
     users: NDArray[Any] | None  # what they are called, if they have names
+    called: str  # what the caller calls the ranks of a recommender
 
     @property
     def first(self) -> Ranks:
@@ -40,15 +41,19 @@ class Aligned(NamedTuple):
     def take(self, index: NDArray[Any]) -> Aligned:
         """Return some of the users."""
         recommenders = {name: ranks[index] for name, ranks in self.recommenders.items()}
-        return Aligned(recommenders, None if self.users is None else self.users[index])
+        users = None if self.users is None else self.users[index]
+        return Aligned(recommenders, users, self.called)
 
-    def among(self, n_items: ArrayLike | None) -> Aligned:
-        """Return the same with the number of items of each user, where ranks do not know it."""
-        known = {
-            name: as_ranks(ranks, n_items, f"ranks[{name!r}]")[0]
-            for name, ranks in self.recommenders.items()
-        }
-        return Aligned(known, self.users)
+    def exact(self, n_items: ArrayLike | None, *, drawn: bool) -> Aligned:
+        """Return the same, which are exact, with the number of items where ranks do not know it."""
+        known = {}
+        for name, ranks in self.recommenders.items():
+            called = self.called.format(name)
+            check_exact(called, ranks)
+            if drawn:
+                check_one_each(called, ranks)
+            known[name] = as_ranks(ranks, n_items, called)[0]
+        return Aligned(known, self.users, self.called)
 
 
 def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
@@ -83,7 +88,7 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
         _check_same_users(first, made[first], name, made[name], known)
     if len(made[first]) == 0:
         raise ValueError(f"{first} has no instances; there is nothing to average")
-    return Aligned(dict(zip(named, made.values(), strict=True)), known)
+    return Aligned(dict(zip(named, made.values(), strict=True)), known, called)
 
 
 def _check_same_users(

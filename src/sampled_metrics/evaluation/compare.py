@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
     FloatArray,
+    as_choice,
     as_confidence,
     as_flag,
     as_integer,
@@ -29,7 +30,6 @@ from sampled_metrics.evaluation._fits import Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, clean_mean, exact_moments, sampled_moments
 from sampled_metrics.evaluation._users import Given, aligned, for_users
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import check_exact
 from sampled_metrics.sampling import Draw
 
 __all__ = ["Comparison", "Power", "compare"]
@@ -318,6 +318,7 @@ def compare(
     as_kind("metric", metric, Metric, "Recall(k=10)")
     made = Uncorrected() if estimator is None else estimator
     as_kind("estimator", made, Estimator, "BiasVariance(gamma=0.1)")
+    as_choice("fit", fit, ("each", "paper"))
     if draw is None and estimator is not None:
         raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
     if draw is not None:
@@ -331,9 +332,7 @@ def compare(
         n_items = for_users("n_items", n_items, users)
     if len(users.first) < 2:
         raise ValueError(f"a has {len(users.first)} users; a variance needs two or more")
-    for name, ranks in users.recommenders.items():
-        check_exact(name, ranks)
-    users = users.among(n_items if draw is None else draw.n_items)
+    users = users.exact(n_items if draw is None else draw.n_items, drawn=draw is not None)
     exact = [exact_moments(ranks, [metric]) for ranks in users.recommenders.values()]
     truth = clean_mean(exact[0].mean - exact[1].mean)
     if draw is None:

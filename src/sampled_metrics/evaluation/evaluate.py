@@ -90,9 +90,10 @@ def evaluate(
     Raises
     ------
     ValueError
-        If recommenders have different users, or some of them several relevant items and ties that
-        are not broken; if an argument is empty, missing, or contradicts another one; or as the
-        metrics, `Draw.expect`, `Estimator.fit` and `metric_bounds`.
+        If recommenders have different users; if there is a draw, and some users have ties and
+        several relevant items or gains; if ranks that are called exact are a sample; if an
+        argument is empty, missing, or contradicts another one; or as the metrics, `Draw.expect`,
+        `Estimator.fit` and `metric_bounds`.
 
     Examples
     --------
@@ -133,13 +134,17 @@ def evaluate(
         n_items = for_users("n_items", n_items, users)
     if draw is not None and np.ndim(draw.n_items):  # type: ignore[arg-type]
         for_users("draw.n_items", draw.n_items, users)
-    _check_given(users.first, given)
+    if users.first.weights is not None:
+        raise ValueError(
+            "ranks have weights; evaluate counts all users the same: metric.mean(ranks) weighs them"
+        )
     x = np.flatnonzero(users.first.n_relevant > 0)
     if not x.size:
         raise ValueError("ranks holds no user with a relevant item; there is nothing to average")
     tables = None if draw is None else Tables(cells, draw.take(x), fit, progress=show)
     if given == "exact":
-        users = users.among(n_items if draw is None else draw.n_items)
+        sizes = n_items if draw is None else draw.n_items
+        users = users.exact(sizes, drawn=draw is not None)
     users, of_users = users.take(x), None if of_users is None else of_users[x]
     bounds: dict[tuple[str, str], Bounds] = {}
     if given == "exact":
@@ -150,19 +155,6 @@ def evaluate(
         bounds = _bounds(users, listed, tables.draw, level, progress=show)
     names = x if users.users is None else users.users
     return Evaluation(moments, columns, names, of_users, bounds, draw, level)
-
-
-def _check_given(ranks: Ranks, given: str) -> None:
-    """Refuse a sample that is called exact, and weights, which no standard error here takes."""
-    if given == "exact" and ranks.catalog is not None and ranks.n_items is not None:
-        raise ValueError(
-            f"ranks are a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; give "
-            'the draw that they come from, and given="sampled"'
-        )
-    if ranks.weights is not None:
-        raise ValueError(
-            "ranks have weights; evaluate counts all users the same: metric.mean(ranks) weighs them"
-        )
 
 
 def _check_names(cells: list[Cell]) -> None:

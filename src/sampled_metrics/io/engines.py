@@ -859,7 +859,7 @@ def _normalizer(metric: Metric, of: dict[str, IntArray | None]) -> FloatArray:
     best = np.arange(starts[-1]) - np.repeat(starts[:-1], counts) + 1
     divisor = np.broadcast_to(metric.normalizer(trusted(best, starts, **kind)), counts.shape)
     if metric.k is not None or "n_items" not in known:
-        none = Ranks(best[:0], starts * 0, **kind)
+        none = trusted(best[:0], starts * 0, **kind)
         if (np.broadcast_to(metric.normalizer(none), counts.shape) != divisor).any():
             raise ValueError(
                 f"metrics has {metric}, which divides by what the ranks change; call it on the "

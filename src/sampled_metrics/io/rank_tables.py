@@ -115,6 +115,8 @@ def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
             f"{one} names its users by {kind}, {other} by {other_kind}; name them in the same way"
         )
     table = pd.concat(parts, ignore_index=True)
+    if "n_tied" in table:  # of a recommender without ties, 0 where there is a rank
+        table["n_tied"] = table["n_tied"].fillna(0).mask(table["rank"].isna())
     return table[[column for column in COLUMNS if column in table]]
 
 
@@ -122,7 +124,9 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
     """Return the columns of one recommender, without its name."""
     import pandas as pd
 
-    users, (rows, _) = users_of(argument, ranks), as_ranks(ranks, name=argument)
+    users, (rows, shape) = users_of(argument, ranks), as_ranks(ranks, name=argument)
+    if len(shape) != 1:
+        raise ValueError(f"{argument} has shape {shape}; {argument} must be flat")
     of_user = np.repeat(np.arange(len(rows)), rows.n_relevant)
     place = np.arange(len(of_user)) - offsets_of(rows.n_relevant)[of_user]
     is_ranked = place < rows.n_ranked[of_user]
@@ -141,25 +145,19 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
             columns[name] = pd.array(np.broadcast_to(given, len(rows))[of_user], dtype="Int64")
     if rows.weights is not None:
         columns["weight"] = rows.weights[of_user]
-    gains = _gains(argument, rows, of_user, is_ranked)
+    gains = _gains(rows, of_user, is_ranked)
     return columns if gains is None else columns | {"relevance": gains}
 
 
-def _gains(
-    argument: str, ranks: Ranks, of_user: IntArray, is_ranked: NDArray[np.bool_]
-) -> FloatArray | None:
+def _gains(ranks: Ranks, of_user: IntArray, is_ranked: NDArray[np.bool_]) -> FloatArray | None:
     """Return the gains of all relevant items: of those with a rank, then of the others."""
     if ranks.gains is None or ranks.ideal_gains is None:
         return None
     levels, level = np.unique(-ranks.ideal_gains, return_inverse=True)
-    found = np.searchsorted(levels, -ranks.gains).clip(max=len(levels) - 1)
-    every, some = of_user * len(levels) + level, ranks.instance * len(levels) + found
-    keys = np.unique(every)
-    left = np.bincount(np.searchsorted(keys, every), minlength=len(keys))
-    place = np.searchsorted(keys, some).clip(max=max(0, len(keys) - 1))
-    np.subtract.at(left, place, 1)
-    if (levels[found] != -ranks.gains).any() or (keys[place] != some).any() or (left < 0).any():
-        raise ValueError(f"{argument} has gains that are not among the ideal_gains of their user")
+    every = of_user * len(levels) + level
+    some = ranks.instance * len(levels) + np.searchsorted(levels, -ranks.gains)
+    keys, left = np.unique(every, return_counts=True)
+    np.subtract.at(left, np.searchsorted(keys, some), 1)
     gains = np.empty(len(of_user))
     gains[is_ranked] = ranks.gains
     gains[~is_ranked] = -levels[np.repeat(keys, left) % max(1, len(levels))]
@@ -333,7 +331,7 @@ def read_ranks(
 
     See Also
     --------
-    rank_table : makes such a table, and says what its columns are.
+    sampled_metrics.io.rank_table : makes such a table, and says what its columns are.
 
     Examples
     --------
@@ -534,6 +532,10 @@ def ranks_of(rows: Rows) -> Ranks:
                 worst = best + (tied if keyword != "up_to" else 0)
                 rows.refuse("rank", found & (worst > each), f"it must be at most {keyword}")
             made[keyword] = each[first]
+    relevant = np.bincount(user, minlength=len(first))
+    if "n_items" in made:
+        few = relevant > made["n_items"]
+        rows.refuse("n_items", few[user], "the user has more relevant items than that")
     if "catalog" in made:
         few = made["catalog"] < made["n_items"] if "n_items" in made else made["catalog"] > 0
         rows.refuse("catalog", few[user], "it must be at least n_items, and go with it")
@@ -546,13 +548,14 @@ def ranks_of(rows: Rows) -> Ranks:
         rows.refuse("weight", weights != weights[first][user], ALIKE)
         rows.refuse("weight", weights == 0, "it must be above 0")
         made["weights"] = weights[first]
-    order = ranked[np.lexsort((best[ranked], user[ranked]))]
+    keys = (best, user) if gains is None else (-gains, best, user)
+    order = ranked[np.lexsort([key[ranked] for key in keys])]
     if gains is not None:
         made |= {"gains": gains[order], "ideal_gains": gains[np.lexsort((-gains, user))]}
     return trusted(
         best[order],
         offsets_of(np.bincount(user[ranked], minlength=len(first))),
-        np.bincount(user, minlength=len(first)),
+        relevant,
         n_tied=tied[order],
         users=rows.users.names[rows.users.codes[rows.chosen]][first],
         **made,

@@ -297,13 +297,14 @@ class Draw:
             If neither knows the numbers, both do and disagree, or they are too small for this draw;
             if some relevant item has no rank, or the ranks are themselves sampled.
         """
+        if isinstance(ranks, Ranks):
+            check_exact("ranks", ranks)
         rows, shape = as_ranks(ranks, self.n_items)
         if rows.n_items is None:
             raise ValueError(
                 "n_items is None, and the ranks do not know it: "
                 f"Draw({self.n_samples}, n_items=...)"
             )
-        check_exact("ranks", rows)
         check_all_ranked("ranks", rows)
         self._check_size(rows.n_items, rows.n_relevant)
         return rows, rows.n_items, shape
