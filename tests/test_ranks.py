@@ -19,7 +19,6 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Draw,
-    Metric,
     Precision,
     Ranks,
     Recall,
@@ -37,22 +36,23 @@ rows_of_ranks = st.lists(st.sets(st.integers(1, 30), max_size=6), max_size=8)
 
 @st.composite
 def columns(draw):
-    """Return what `Ranks` takes: entries of several users, mixed.
+    """Return what `Ranks` takes: entries of several users, mixed, with gains or without.
 
     A ranking of a user is cut into blocks of level items, and some items of a block are relevant.
     """
-    entries = []
+    entries, gains = [], draw(st.sampled_from([[0], [2.0], [1.0, 2.0, 0.5]]))
     for user in draw(st.lists(st.integers(-9, 9), unique=True, max_size=4)):
         sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
         best, catalog = 1, draw(st.integers(12, 14))
         for size in sizes:
             for _ in range(draw(st.integers(0, min(size, 3)))):
-                gain = draw(st.sampled_from([1.0, 2.0, 0.5]))
+                gain = draw(st.sampled_from(gains))
                 entries.append((best, size - 1, sum(sizes), user, catalog, gain, 10.0 + user))
             best += size
     names = ("ranks", "n_tied", "n_items", "users", "catalog", "gains", "weights")
     mixed = np.array(draw(st.permutations(entries))).reshape(-1, len(names)).T
-    return dict(zip(names, [*mixed[:5].astype(int), *mixed[5:]], strict=True))
+    given = dict(zip(names, [*mixed[:5].astype(int), *mixed[5:]], strict=True))
+    return given | {"gains": None} if gains == [0] else given
 
 
 def rows_of(ranks, name="best"):
@@ -84,10 +84,9 @@ def assert_same(got, want):
 # --- an entry for each relevant item
 
 
-@given(given=columns(), graded=st.booleans())
-def test_entries_are_grouped_by_user(given, graded):
-    ranks = Ranks(**(given if graded else given | {"gains": None}))
-    table = pd.DataFrame(given)
+@given(given=columns())
+def test_entries_are_grouped_by_user(given):
+    ranks, table, graded = Ranks(**given), pd.DataFrame(given), given["gains"] is not None
     for x, (user, own) in enumerate(table.groupby("users", sort=False)):
         own = own.sort_values(["ranks", "gains"], ascending=[True, False])
         assert known(ranks.users)[x] == user
@@ -110,14 +109,9 @@ def test_entries_are_grouped_by_user(given, graded):
 
 def test_blocks_of_level_items():
     ranks = Ranks([6, 2, 2, 1, 2], [0, 3, 3, 0, 0], users=["a", "a", "a", "a", "b"])
-    assert {name: each.tolist() for name, each in ranks.blocks._asdict().items()} == {
-        "first": [0, 1, 3, 4],
-        "instance": [0, 0, 0, 1],
-        "best": [1, 2, 6, 2],
-        "size": [1, 4, 1, 1],
-        "n_relevant": [1, 2, 1, 1],
-        "above": [0, 1, 3, 0],
-    }
+    first, instance, best, size, n_relevant, above = (each.tolist() for each in ranks.blocks)
+    assert (first, instance, best) == ([0, 1, 3, 4], [0, 0, 0, 1], [1, 2, 6, 2])
+    assert (size, n_relevant, above) == ([1, 4, 1, 1], [1, 2, 1, 1], [0, 1, 3, 0])
 
 
 def test_without_users_each_entry_is_an_instance():
@@ -139,12 +133,9 @@ def test_users_have_names_of_any_kind(names):
 
 @pytest.mark.parametrize("dtype", [object, np.int64])
 def test_any_integer_is_a_user(dtype):
-    ends = [-(2**63), 2**63 - 1]
-    for ranks in (
-        Ranks([4, 2], users=np.array(ends, dtype)),
-        Ranks.from_lists([[4], [2]], users=np.array(ends, dtype)),
-    ):
-        assert known(ranks.users).tolist() == ends
+    ends = np.array([-(2**63), 2**63 - 1], dtype)
+    for ranks in (Ranks([4, 2], users=ends), Ranks.from_lists([[4], [2]], users=ends)):
+        assert known(ranks.users).tolist() == ends.tolist()
         assert known(ranks.users).dtype == np.int64
 
 
@@ -179,7 +170,6 @@ MASKED = np.ma.masked_equal([1, 2], 2)
         ({"n_tied": [0, 4]}, r"ranks\[1\] must be at most n_items - n_tied; n_items is 5"),
         ({"n_tied": [0, 0, 0]}, r"n_tied has shape \(3,\), ranks has shape \(2,\)"),
         ({"n_tied": [0, None]}, r"n_tied is \[0, None\]; n_tied must be whole"),
-        ({"n_tied": MASKED}, "n_tied is a masked array"),
         ({"n_items": 0}, "n_items is 0; n_items must be at least 1"),
         ({"n_items": [5, 5, 5]}, r"n_items has shape \(3,\), ranks has shape \(2,\)"),
         ({"n_items": 2**60}, r"n_items is 1152921504606846976; n_items must be at most 2\*\*53"),
@@ -192,9 +182,7 @@ MASKED = np.ma.masked_equal([1, 2], 2)
         ({"gains": [np.inf, 1]}, r"gains\[0\] is inf; gains must be finite"),
         ({"gains": ["a", "b"]}, "gains is .*; gains must be numbers"),
         ({"gains": [1]}, r"gains has shape \(1,\), ranks has shape \(2,\); gains must be one for"),
-        ({"gains": MASKED}, "gains is a masked array"),
         ({"catalog": 4}, "catalog.* is 4; catalog must be at least n_items, the number of cand"),
-        ({"catalog": [9, 4]}, r"catalog\[1\] is 4; catalog must be at least n_items"),
         ({"catalog": 1.5}, "catalog is 1.5; catalog must be whole"),
         ({"catalog": 9, "n_items": None}, "catalog is given without n_items; give the number of c"),
         ({"weights": [1, 0]}, r"weights\[1\] is 0.0; weights must be above 0"),
@@ -284,15 +272,10 @@ def test_gains_stay_with_their_ranks(rows, data):
     assert ranks.n_relevant.tolist() == [len(row) for row in kept]
 
 
-@pytest.mark.parametrize(
-    "gains", [[[1, 5], [2, 3]], np.array([[1, 5], [2, 3]]), iter([iter([1, 5]), (2, 3)])]
-)
-def test_gains_of_every_kind(gains):
-    got = Ranks.from_lists([[3, 1], [2, 4]], gains=gains)
-    assert known(got.gains).tolist() == [5, 1, 2, 3]
-
-
-def test_numbers_and_names_of_lists():
+def test_gains_and_numbers_and_names_of_lists():
+    for gains in ([[1, 5], [2, 3]], np.array([[1, 5], [2, 3]]), iter([iter([1, 5]), (2, 3)])):
+        graded = Ranks.from_lists([[3, 1], [2, 4]], gains=gains)
+        assert known(graded.gains).tolist() == [5, 1, 2, 3]
     assert known(Ranks.from_lists([[3], [2, 4]], n_items=9).n_items).tolist() == [9, 9]
     ranks = Ranks.from_lists([[3], [], [2, 4]], None, [9, 7, 4], ["ann", "bob", "eve"])
     assert known(ranks.n_items).tolist() == [9, 7, 4]
@@ -315,13 +298,11 @@ def test_numbers_and_names_of_lists():
         ([["a"]], r"ranks\[0\] is of type <U1"),
         ([[1], [True]], r"ranks\[1\] is of type bool"),
         ([1, 2], r"ranks\[0\] is 1; each instance must be a list of ranks"),
-        ([[1], None], r"ranks\[1\] is None"),
         ([[1], [None]], r"ranks\[1\] is \[None\]"),
         ([[[1]], [[2]]], r"ranks\[0\] is \[\[1\]\]; each instance must be a list of ranks"),
         ([[1], [2, [3]]], r"ranks\[1\] is ragged"),
         ([MASKED], r"ranks\[0\] is a masked array"),
         ("12", "ranks is '12'; ranks must be a list of ranks per instance"),
-        (["12"], r"ranks\[0\] is of type <U2"),
         (None, "ranks is None; ranks must be a list of ranks per instance"),
         (7, "ranks is 7; ranks must be a list of ranks per instance"),
         ([{3: 1}], r"ranks\[0\] is \{3: 1\}"),
@@ -334,45 +315,31 @@ def test_bad_lists(lists, message):
 
 
 @pytest.mark.parametrize(
-    ("gains", "message"),
-    [
-        ([[1, -2], [1]], r"gains\[0\]\[1\] is -2; gains\[0\] must be finite and 0 or above"),
-        ([[1, 2], [np.nan]], r"gains\[1\]\[0\] is nan"),
-        ([[1, 2, 3], [1]], r"gains\[0\] has shape \(3,\); it must have 2 gains"),
-        ([[1, 2]], "gains has 1 instances, ranks has 2"),
-        ([["1", "2"], [1]], r"gains\[0\] is .*; gains must be numbers"),
-        ([[True, True], [1]], r"gains\[0\] is .*; gains must be numbers"),
-        ([[None, 2], [1]], r"gains\[0\] is .*; gains must be numbers"),
-        ([1, 2], r"gains\[0\] has shape \(\); it must have 2 gains"),
-        ([[[1], [2]], [1]], r"gains\[0\] has shape \(2, 1\); it must have 2 gains"),
-        (5, "gains is 5; gains must be a list of gains per instance"),
-        ("ab", "gains is 'ab'; gains must be a list of gains per instance"),
-        ({0: [1, 2], 1: [1]}, "gains is {0: .*; gains must be a list of gains per instance"),
-    ],
-)
-def test_bad_gains(gains, message):
-    with pytest.raises(ValueError, match=message):
-        Ranks.from_lists([[1, 2], [3]], gains=gains)
-
-
-@pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"n_items": 3}, r"ranks\[1\] holds rank 4; ranks must be at most n_items, 3"),
-        ({"n_items": [9, 9]}, r"n_items has shape \(2,\), ranks has shape \(3,\)"),
-        ({"n_items": 4, "n_relevant": [1, 5, 1]}, "n_items is 4 for instance 1, which has 5 rel"),
-        ({"n_relevant": [1, 1, 1]}, r"n_relevant\[1\] is 1; .* at least the number of the ranks"),
-        ({"n_relevant": [2, 2]}, r"n_relevant has shape \(2,\), ranks has shape \(3,\)"),
-        ({"n_relevant": 2, "gains": [[1], [1, 1], []]}, "n_relevant is given beside gains; give"),
-        ({"users": ["ann", "bob", "ann"]}, r"users\[2\] is 'ann', like an earlier one; each inst"),
-        ({"users": [4, 4, 5]}, r"users\[1\] is 4, like an earlier one"),
-        ({"users": ["ann", "bob"]}, r"users has shape \(2,\), ranks has shape \(3,\)"),
-        ({"users": ["ann", "bob", None]}, r"users\[2\] is None"),
+        ({"gains": [[1, -2], [1]]}, r"gains\[0\]\[1\] is -2; gains\[0\] must be finite and 0 or"),
+        ({"gains": [[1, 2], [np.nan]]}, r"gains\[1\]\[0\] is nan"),
+        ({"gains": [[1, 2, 3], [1]]}, r"gains\[0\] has shape \(3,\); it must have 2 gains"),
+        ({"gains": [[1, 2]]}, "gains has 1 instances, ranks has 2"),
+        ({"gains": [["1", "2"], [1]]}, r"gains\[0\] is .*; gains must be numbers"),
+        ({"gains": [[True, True], [1]]}, r"gains\[0\] is .*; gains must be numbers"),
+        ({"gains": [[[1], [2]], [1]]}, r"gains\[0\] has shape \(2, 1\); it must have 2 gains"),
+        ({"gains": 5}, "gains is 5; gains must be a list of gains per instance"),
+        ({"gains": "ab"}, "gains is 'ab'; gains must be a list of gains per instance"),
+        ({"gains": {0: [1, 2], 1: [1]}}, "gains is {0: .*; gains must be a list of gains per ins"),
+        ({"n_relevant": 2, "gains": [[1, 2], [1]]}, "n_relevant is given beside gains; give a li"),
+        ({"n_relevant": [1, 1]}, r"n_relevant\[0\] is 1; .* at least the number of the ranks"),
+        ({"n_relevant": [2, 5], "n_items": 4}, "n_items is 4 for instance 1, which has 5 relevan"),
+        ({"n_items": [9, 2]}, r"ranks\[1\] holds rank 3; ranks must be at most n_items, 2"),
+        ({"n_items": [9, 9, 9]}, r"n_items has shape \(3,\), ranks has shape \(2,\)"),
+        ({"users": ["ann", "ann"]}, r"users\[1\] is 'ann', like an earlier one; each instance mu"),
+        ({"users": ["ann"]}, r"users has shape \(1,\), ranks has shape \(2,\)"),
+        ({"users": ["ann", None]}, r"users\[1\] is None"),
     ],
 )
 def test_what_does_not_fit_the_lists(more, message):
     with pytest.raises(ValueError, match=message):
-        Ranks.from_lists([[3], [2, 4], []], **more)
+        Ranks.from_lists([[1, 2], [3]], **more)
 
 
 # --- labels
@@ -422,20 +389,17 @@ def test_labels_of_lists_agree_with_users():
 # --- some of the instances
 
 
-@given(given=columns(), data=st.data(), graded=st.booleans())
-def test_an_index_takes_instances(given, data, graded):
+@given(given=columns(), data=st.data())
+def test_an_index_takes_instances(given, data):
     assume(len(given["ranks"]))
-    whole = Ranks(
-        **(given if graded else given | {"gains": None}), up_to=data.draw(st.integers(1, 9))
-    )
+    whole = Ranks(**given, up_to=data.draw(st.integers(1, 9)))
     n = len(whole)
     places = st.lists(st.integers(-n, n - 1), max_size=8).map(lambda x: np.array(x, int))
     mask = st.lists(st.booleans(), min_size=n, max_size=n).map(np.array)
     index = data.draw(st.one_of(st.slices(n), places, mask))
     chosen, part = np.arange(n)[index], whole[index]
     assert len(part) == len(chosen)
-    assert part.up_to == whole.up_to
-    for name in ("best", "n_tied") + ("gains",) * graded:
+    for name in ("best", "n_tied", *["gains"] * (whole.gains is not None)):
         assert rows_of(part, name) == [rows_of(whole, name)[x] for x in chosen]
     for name in ("n_relevant", "n_items", "catalog", "weights"):
         assert getattr(part, name).tolist() == getattr(whole, name)[chosen].tolist()
@@ -443,8 +407,9 @@ def test_an_index_takes_instances(given, data, graded):
         assert part.users is None, "a bootstrap repeats instances"
     else:
         assert known(part.users).tolist() == known(whole.users)[chosen].tolist()
-    metric = NDCG(k=1)  # the ideal gains are there, too
-    np.testing.assert_array_equal(metric(whole)[index], metric(part))
+    np.testing.assert_array_equal(NDCG(k=1)(whole)[index], NDCG(k=1)(part))  # also of ideal gains
+    with pytest.raises(ValueError, match=f"ranks are known up to {whole.up_to};"):
+        NDCG()(part)
 
 
 def test_an_index_keeps_what_recommendations_know():
@@ -514,10 +479,10 @@ def test_ranks_keep_no_hold_of_what_they_are_made_from(kind):
 # --- ways to break ties
 
 
-@given(given=columns(), rule=st.sampled_from(RULES), seed=st.integers(0, 99), graded=st.booleans())
-def test_a_way_is_one_of_all(given, rule, seed, graded):
+@given(given=columns(), rule=st.sampled_from(RULES), seed=st.integers(0, 99))
+def test_a_way_is_one_of_all(given, rule, seed):
     """The optimistic one has the least sum of ranks, and the most relevant items first."""
-    tied = Ranks(**(given if graded else given | {"gains": None}))
+    tied = Ranks(**given)
     broken = tied.break_ties(rule, rng=seed)
     for name in ARRAYS:
         if name not in ("best", "n_tied", "gains"):
@@ -529,15 +494,11 @@ def test_a_way_is_one_of_all(given, rule, seed, graded):
     for x in range(len(tied)):
         ways, got = every_way(tied[x : x + 1]), rows_of(broken)[x]
         assert got in rows_of(ways)
-        assert got == sorted(set(got))
-        sums = ways.sum(ways.best)
-        dcg = DCG()(ways)
         if rule != "random":
-            best = rule == "optimistic"
-            assert sum(got) == (sums.min() if best else sums.max())
-            want = dcg.max() if best else dcg.min()
-            assert DCG()(broken)[x] == pytest.approx(want, rel=1e-12)
-        if graded:
+            least, most = (min, max) if rule == "optimistic" else (max, min)
+            assert sum(got) == least(ways.sum(ways.best))
+            assert DCG()(broken)[x] == pytest.approx(most(DCG()(ways)), rel=1e-12)
+        if tied.gains is not None:
             pairs = zip(rows_of(ways), rows_of(ways, "gains"), strict=True)
             assert (got, rows_of(broken, "gains")[x]) in pairs
 
@@ -548,7 +509,6 @@ def test_a_way_is_one_of_all(given, rule, seed, graded):
     ("best", "n_tied"),
     [
         ([1], [4]),
-        ([1, 1], [2, 2]),
         ([2, 2], [3, 3]),
         ([2, 2, 2], [2, 2, 2]),
         ([1, 3, 3, 8], [1, 3, 3, 0]),
@@ -560,15 +520,11 @@ def test_random_ways_are_equally_likely(best, n_tied):
     gains = np.arange(1, len(best) + 1)  # tell the items apart
     one = Ranks(best, n_tied, users=[3] * len(best), gains=gains)
     users = np.arange(repeats).repeat(len(best))
-    many = Ranks(
-        np.tile(best, repeats), np.tile(n_tied, repeats), users=users, gains=np.tile(gains, repeats)
-    )
+    best, n_tied, gains = (np.tile(each, repeats) for each in (best, n_tied, gains))
+    many = Ranks(best, n_tied, users=users, gains=gains)
 
     def ways_of(ranks):
-        return [
-            tuple(zip(*row, strict=True))
-            for row in zip(rows_of(ranks), rows_of(ranks, "gains"), strict=True)
-        ]
+        return [str(row) for row in zip(rows_of(ranks), rows_of(ranks, "gains"), strict=True)]
 
     together = ways_of(many.break_ties("random", rng=rng))
     alone = [ways_of(one.break_ties("random", rng=rng))[0] for _ in range(repeats)]
@@ -605,40 +561,31 @@ def test_long_ties_are_broken_in_no_time_and_memory():
     assert Ranks([1], n - 1, n).break_ties("pessimistic").best.tolist() == [n]
 
 
-@pytest.mark.parametrize("rule", ["worst", None, 1, ["random"], "Random"])
-def test_an_unknown_rule(rule):
+@pytest.mark.parametrize(
+    "bad", ["worst", None, -1, 1.5, True, ["random"], np.random.RandomState(0)]
+)
+def test_a_bad_rule_or_rng(bad):
     with pytest.raises(ValueError, match=r"rule is .*; rule must be one of 'optimistic', "):
-        Ranks([1], 1).break_ties(rule)
-
-
-@pytest.mark.parametrize("rng", [-1, 1.5, "0", True, np.random.RandomState(0)])
-def test_a_bad_rng(rng):
-    with pytest.raises(ValueError, match=r"rng is .*; rng must be None, an integer of 0 or above"):
-        Ranks([1], 1).break_ties("random", rng=rng)
+        Ranks([1], 1).break_ties(bad)
+    if bad is not None:
+        with pytest.raises(ValueError, match=r"rng is .*; rng must be None, an integer of 0 or ab"):
+            Ranks([1], 1).break_ties("random", rng=bad)
 
 
 # --- metrics are means over all ways to break ties
 
 
 @dataclass(frozen=True)
-class DCG(Metric):
-    """Discounted cumulative gain; written out, so that no closed form of the package serves it."""
-
-    k: int | None = None
-
-    def gain(self, rank, order, n_relevant, n_items):
-        return 1 / np.log2(rank + 1)
-
+class DCG(NDCG):
     def normalizer(self, ranks):
         return 1
-
-    def relevance_weight(self, relevance):
-        return relevance
 
 
 @dataclass(frozen=True)
 class Crooked(DCG):
     """Its gain depends on all it may depend on, and not as a line; so does its divisor."""
+
+    rank_only = False
 
     def gain(self, rank, order, n_relevant, n_items):
         return 1 / order**2 / rank + np.sqrt(n_items - n_relevant + order)
@@ -663,6 +610,8 @@ ALL = [
 
 def divides_unlike(ranks, k):
     """Tell whether rank k divides a block whose relevant items have different gains."""
+    if ranks.gains is None:
+        return False
     cut = np.flatnonzero((ranks.best <= k) & (k < ranks.best + ranks.n_tied))
     pairs = set(zip(ranks.instance[cut], ranks.gains[cut], strict=True))
     return len(pairs) > len(set(ranks.instance[cut]))
@@ -679,14 +628,11 @@ def with_cutoff(metric, k):
 @settings(max_examples=150)
 @given(
     given=columns(),
-    graded=st.sampled_from(["no", "equal", "unlike"]),
     k=st.integers(1, 9),
     never=st.integers(0, 2),
     n_predicted=st.integers(0, 5),
 )
-def test_metrics_of_ties_are_means_over_all_ways(given, graded, k, never, n_predicted):
-    if graded != "unlike":
-        given["gains"] = np.full(len(given["gains"]), 2.0) if graded == "equal" else None
+def test_metrics_of_ties_are_means_over_all_ways(given, k, never, n_predicted):
     some = Ranks(**given)
     counts = some.n_relevant + never  # these were never ranked, and are the least relevant ones
     ideal = None
@@ -699,9 +645,9 @@ def test_metrics_of_ties_are_means_over_all_ways(given, graded, k, never, n_pred
     ways = [every_way(tied[x : x + 1]) for x in range(len(tied))]
     for general in ALL:
         metric = with_cutoff(general, k)
-        if (metric == AUC() and never) or (is_ideal("full", metric) and graded != "no"):
+        if (metric == AUC() and never) or (is_ideal("full", metric) and ideal is not None):
             continue
-        if is_ideal("hits", metric) and metric.k and graded != "no" and divides_unlike(tied, k):
+        if is_ideal("hits", metric) and metric.k and divides_unlike(tied, k):
             with pytest.raises(ValueError, match=r"normalizer of NDCG.* depends; break them first"):
                 metric(tied)
             continue
@@ -716,7 +662,7 @@ def test_a_divisor_that_depends_on_the_ties_in_another_way_is_refused():
             return ranks.sum(ranks.best * 1.0)
 
     for k in (None, 2, 9):
-        with pytest.raises(ValueError, match="ranks has ties on which the normalizer of Relative"):
+        with pytest.raises(ValueError, match=r"on which the normalizer of .* depends; break them"):
             Relative(k=k)(Ranks([1], 2))
     assert Relative()(Ranks([3])) == [1 / 6]
 
@@ -764,15 +710,14 @@ def test_agrees_with_scikit_learn(items, k):
 # --- up to a rank, of a catalog, with weights
 
 
-@given(given=columns(), graded=st.booleans(), k=st.integers(1, 12), beyond=st.integers(0, 3))
-def test_metrics_do_not_need_what_is_beyond_their_cutoff(given, graded, k, beyond):
-    given["gains"] = np.full(len(given["gains"]), 2.0) if graded else None
+@given(given=columns(), k=st.integers(1, 12), beyond=st.integers(0, 3))
+def test_metrics_do_not_need_what_is_beyond_their_cutoff(given, k, beyond):
     whole, cut = Ranks(**given), Ranks(**given, up_to=k + beyond)
     assert rows_of(cut) == [[r for r in row if r <= k + beyond] for row in rows_of(whole)]
     assert cut.n_relevant.tolist() == whole.n_relevant.tolist()
     for general in METRICS:
         for metric in {general, with_cutoff(general, k)}:
-            if is_ideal("full", metric) and graded:
+            if isinstance(metric, NDCG) and metric.ideal != "relevant" and whole.gains is not None:
                 continue
             if metric.k is not None and metric.k <= k + beyond:
                 np.testing.assert_array_equal(metric(cut), metric(whole), err_msg=str(metric))

@@ -613,7 +613,7 @@ class AveragePrecision(Metric):
         inverse = _harmonic(blocks.best, last)
         length = np.maximum(last - blocks.best + 1, 0)
         sums = (blocks.above + 1) * inverse + step * (length - blocks.best * inverse).clip(0)
-        return blocks.n_relevant / blocks.size * sums
+        return np.asarray(blocks.n_relevant / blocks.size * sums)
 
     def normalizer(self, ranks: Ranks) -> IntArray:
         """Return Z: see `Metric.normalizer`."""
@@ -776,7 +776,8 @@ def _harmonic(first: IntArray, last: IntArray) -> FloatArray:
 
     def tail(x: FloatArray) -> FloatArray:
         """Return log(x) - digamma(x) of a large x, by DLMF 5.11.2."""
-        return 1 / (2 * x) + 1 / (12 * x**2) - 1 / (120 * x**4) + 1 / (252 * x**6)
+        rest: FloatArray = 1 / (2 * x) + 1 / (12 * x**2) - 1 / (120 * x**4) + 1 / (252 * x**6)
+        return rest
 
     a, b = first.astype(np.float64), np.maximum(last + 1.0, first)
     # The difference of two digammas has no right digit where the ranks are large and the sum small.

@@ -544,7 +544,7 @@ DRAWN = Draw(9, n_items=50)
             (PAIR, METRICS, None, "groups", pd.DataFrame({"user": [0], "half": [1]})),
             "groups is a DataFrame; pass a dict, or a pandas Series, by user",
         ),
-        ((pd.DataFrame({"user": [0], "rank": [1]}), METRICS), "ranks is a DataFrame; .* Ranks.read"),
+        ((pd.DataFrame({"user": [0]}), METRICS), "ranks is a DataFrame; .* Ranks.read"),
         (("ranks.csv", METRICS), "ranks is 'ranks.csv'; ranks must be a dict: Ranks.read makes"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["x", np.nan]), r"groups\[1\] is nan; .* known"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["1", 1]), "groups has values of the types int"),

@@ -21,6 +21,7 @@ from sampled_metrics import (
     Ranks,
     Recall,
     Uncorrected,
+    simulate,
 )
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
@@ -50,7 +51,7 @@ KEY = ["recommender", "metric", "estimator"]
 def recommenders():
     rng = np.random.default_rng(5)
     return {
-        "good": Ranks(rng.integers(1, 60, 300), n_tied=0, n_items=N),
+        "good": Ranks(rng.integers(1, 60, 300), n_tied=0, n_items=SIZES),
         "tied": Ranks(rng.integers(1, 150, 300), n_tied=rng.integers(0, 150, 300), n_items=SIZES),
     }
 
@@ -69,7 +70,7 @@ def test_exact_evaluation_is_the_mean_over_instances(recommenders):
     assert table.columns.tolist() == ["recommender", "metric", "value"]
     values = table.set_index(["recommender", "metric"]).value
     for metric in USUAL:
-        want = metric(recommenders["good"].best, N).mean()
+        want = metric(recommenders["good"].best, SIZES).mean()
         assert values["good", str(metric)] == pytest.approx(want)
         tied = recommenders["tied"]
         want = [
@@ -93,20 +94,17 @@ def test_every_way_to_give_ranks_is_the_same():
     given: dict[str, Any] = {
         "list": rows,
         "array": np.array(rows),
-        "matrix": np.array(rows).reshape(2, 2),
         "Series": pd.Series(rows, index=list("wxyz")),
         "Ranks": Ranks.from_lists([[r] for r in rows]),
         "known": Ranks.from_lists([[r] for r in rows], n_items=n),
         "TiedRanks": Ranks(rows, 0, n),
     }
     draw, estimators = Draw(9, n_items=n), {"bv": BiasVariance(0.1)}
-    for table in (
-        exact_values(given, USUAL, n_items=n),
-        expected_values(given, USUAL, draw, estimators),
-        runs_of({"list": rows}, USUAL, draw, estimators, repeats=3, rng=0),
-    ):
-        for _, values in table.groupby([c for c in ("metric", "run") if c in table]).value:
-            np.testing.assert_allclose(values, values.iloc[0], rtol=1e-12)
+    for evaluated, how in ((exact_values, {"n_items": n}), (expected_values, {})):
+        more = () if how else (draw, estimators)
+        tables = [evaluated({"it": r}, USUAL, *more, **how) for r in given.values()]
+        for table in tables[1:]:
+            np.testing.assert_allclose(table["value"], tables[0]["value"], rtol=1e-12)
     runs = [
         runs_of({"it": r}, USUAL, draw, estimators, repeats=3, rng=0).value for r in given.values()
     ]
@@ -124,8 +122,8 @@ def test_the_mean_is_over_instances_with_relevant_items():
     got = expected_values({"it": users}, [metric], draw, estimators)
     assert value_of(got) == pytest.approx(want)
     nobody = {"it": users[[1, 3]]}
-    assert np.isnan(value_of(exact_values(nobody, [metric])))
-    assert np.isnan(value_of(expected_values(nobody, [metric], draw, estimators)))
+    with pytest.raises(ValueError, match="ranks holds no user with a relevant item"):
+        exact_values(nobody, [metric])
     runs = runs_of(nobody, [metric], draw, estimators, repeats=2)
     assert runs.value.isna().all()
 
@@ -237,13 +235,10 @@ def test_least_squares_under_long_ties(metric):
     best, tied = np.array([1, 700, 15_000]), np.array([6000, 19_000, 4999])
     draw = Draw(m, n_items=n)
     table = LeastSquares().fit(metric, draw).values
-    got = expected_values(
-        {str(b): Ranks([b], t, n) for b, t in zip(best, tied, strict=True)},
-        *([metric], Draw(m), {"": LeastSquares()}),
-    )
+    got = LeastSquares().fit(metric, draw).expectation(Ranks(best, tied, n))
     p = draw.pmf(np.arange(1, n + 1))
     scale = np.abs(p @ table).max()
-    for value, b, t in zip(got.value, best, tied, strict=True):
+    for value, b, t in zip(got, best, tied, strict=True):
         want = np.mean(p[b - 1 : b + t] @ table)
         assert value == pytest.approx(want, rel=1e-6, abs=1e-6 * scale)
 
@@ -425,11 +420,11 @@ def test_by_default_there_are_a_hundred_runs_and_a_progress_bar(capsys, monkeypa
 @pytest.mark.parametrize("rng", [9, np.random.SeedSequence(9)], ids=["int", "SeedSequence"])
 def test_the_same_seed_gives_the_same_table(recommenders, rng):
     several = {"several": Ranks.from_lists([[1, 5], [9]], n_items=[30, 40])}
-    first, second = (
-        runs_of(recommenders | several, USUAL, Draw(20), PLAIN, repeats=3, rng=rng)
-        for _ in range(2)
-    )
-    pd.testing.assert_frame_equal(first, second)
+    for evaluated in (several, recommenders):
+        first, second = (
+            runs_of(evaluated, USUAL, Draw(20), PLAIN, repeats=3, rng=rng) for _ in range(2)
+        )
+        pd.testing.assert_frame_equal(first, second)
     assert first.columns.tolist() == [*KEY[:3], "run", "value"]
     assert first.run.unique().tolist() == [1, 2, 3]
 
@@ -447,74 +442,61 @@ def test_without_a_seed_every_table_differs(recommenders):
 
 
 GIVEN = {"it": Ranks([1, 2], 0, 9), "too": Ranks([3, 4], [0, 2], 9)}
-SEVERAL = {"it": Ranks([1, 2], 0, 9, users=[3, 3])}
 FITTED = BiasVariance(0.1).fit(NDCG(), Draw(3, n_items=9))
-EVERY = {"exact", "expected", "sampled"}
-DRAWN = {"expected", "sampled"}
 WRONG = [
-    (EVERY, "recommenders", {}, "recommenders is {}; recommenders must be a dict, such as"),
-    (EVERY, "recommenders", GIVEN["it"], "recommenders is Ranks.*; .* must be a dict"),
-    (EVERY, "recommenders", [1, 2], r"recommenders is \[1, 2\]; recommenders must be a dict"),
-    (EVERY, "recommenders", None, "recommenders is None; recommenders must be a dict"),
-    (EVERY, "recommenders", {1: [1, 2]}, "recommenders has the key 1; its keys must be names"),
-    (EVERY, "recommenders", {"no": Ranks([], 0, 5)}, r"recommenders\['no'\] has no instances"),
-    (EVERY, "recommenders", {"no": []}, r"recommenders\['no'\] has no instances"),
-    (EVERY, "recommenders", {"no": "xy"}, r"recommenders\['no'\] is of type .* be whole numbers"),
-    (EVERY, "recommenders", {"no": None}, r"recommenders\['no'\] is None; .* be whole numbers"),
-    (EVERY, "recommenders", {"no": [1.5]}, r"recommenders\['no'\]\[0\] is 1\.5; .* be whole"),
-    (EVERY, "recommenders", {"no": [0]}, r"recommenders\['no'\]\[0\] is 0; .* be at least 1"),
-    (EVERY, "recommenders", SEVERAL, r"recommenders\['it'\] holds 2 items of user 3; break ties"),
-    (DRAWN, "recommenders", {"no": [1, 2]}, r"n_items is None; .* Draw\(3, n_items=...\)"),
-    (EVERY, "metrics", [], "metrics is empty; metrics must be a list"),
-    (EVERY, "metrics", NDCG(), r"metrics is NDCG.*; metrics must be a list, such as \[Recall"),
-    (EVERY, "metrics", "NDCG", "metrics is 'NDCG'; metrics must be a list"),
-    (EVERY, "metrics", NDCG, "metrics is <class .*; metrics must be a list"),
-    (EVERY, "metrics", None, "metrics is None; metrics must be a list"),
-    (EVERY, "metrics", {"NDCG": NDCG()}, "metrics is {.*; metrics must be a list"),
-    (EVERY, "metrics", [AUC(), NDCG], r"metrics\[1\] is <class .*; call the class, as in Recall"),
-    (EVERY, "metrics", ["NDCG"], r"metrics\[0\] is 'NDCG'; metrics\[0\] must be a Metric"),
-    (EVERY, "metrics", [None], r"metrics\[0\] is None; metrics\[0\] must be a Metric"),
-    (DRAWN, "draw", 5, r"draw is 5; draw must be a Draw, such as Draw\(n_samples=100\)"),
-    (DRAWN, "draw", None, "draw is None; draw must be a Draw"),
-    (DRAWN, "draw", [Draw(5)], "draw is .*; draw must be a Draw"),
-    (DRAWN, "draw", Draw, "draw is <class .*; draw must be a Draw; call the class"),
-    (DRAWN, "draw", Draw(9, replacement=False), "n_samples is 9; .* irrelevant items, 8 for inst"),
-    (DRAWN, "draw", Draw(5, n_items=8), r"n_items is 8 .* but recommenders\['it'\] knows .* is 9"),
-    (DRAWN, "draw", Draw(5, n_items=[9, 9, 9]), r"n_items has shape \(3,\), recommenders\['it'\]"),
-    (DRAWN, "estimators", {}, "estimators is {}; estimators must be a dict, such as"),
-    (DRAWN, "estimators", BiasVariance(0.1), "estimators is BiasVariance.*; .* must be a dict"),
-    (DRAWN, "estimators", [BiasVariance(0.1)], "estimators is .*; estimators must be a dict"),
-    (DRAWN, "estimators", "bv", "estimators is 'bv'; estimators must be a dict"),
-    (DRAWN, "estimators", FITTED, "estimators is <.*; estimators must be a dict"),
-    (DRAWN, "estimators", {"bv": BiasVariance}, r"estimators\['bv'\] is <class .* call the class"),
-    (DRAWN, "estimators", {"bv": "bv"}, r"estimators\['bv'\] is 'bv'; .* must be an Estimator"),
-    (DRAWN, "estimators", {"bv": None}, r"estimators\['bv'\] is None; .* must be an Estimator"),
-    (DRAWN, "estimators", {"bv": FITTED}, r"estimators\['bv'\] is <.*; .* must be an Estimator"),
-    (DRAWN, "estimators", {0: BiasVariance(1)}, "estimators has the key 0; its keys must be names"),
-    (DRAWN, "fit", "mean", "fit is 'mean'; fit must be one of 'each', 'paper'"),
-    (DRAWN, "fit", None, "fit is None; fit must be one of 'each', 'paper'"),
-    (DRAWN, "progress", "no", "progress is 'no'; progress must be True or False"),
-    ({"sampled"}, "repeats", 0, "repeats is 0; repeats must be at least 1"),
-    ({"sampled"}, "repeats", 2.5, r"repeats is 2\.5; repeats must be whole"),
-    ({"sampled"}, "rng", "seed", "rng is 'seed'; rng must be None, an integer of 0 or above"),
-    ({"sampled"}, "rng", -1, "rng is -1; rng must be None, an integer of 0 or above"),
-    ({"exact"}, "n_items", 8, r"n_items is 8 .* but recommenders\['it'\] knows that it is 9"),
+    ("ranks", {}, "ranks is {}; ranks must be a dict, such as"),
+    ("ranks", GIVEN["it"], "ranks is Ranks.*; .* must be a dict"),
+    ("ranks", [1, 2], r"ranks is \[1, 2\]; ranks must be a dict"),
+    ("ranks", None, "ranks is None; ranks must be a dict"),
+    ("ranks", {1: [1, 2]}, "ranks has the key 1; its keys must be names"),
+    ("ranks", {"no": Ranks([], 0, 5)}, r"ranks\['no'\] has no instances"),
+    ("ranks", {"no": []}, r"ranks\['no'\] has no instances"),
+    ("ranks", {"no": "xy"}, r"ranks\['no'\] is of type .* be whole numbers"),
+    ("ranks", {"no": None}, r"ranks\['no'\] is None; .* be whole numbers"),
+    ("ranks", {"no": [1.5]}, r"ranks\['no'\]\[0\] is 1\.5; .* be whole"),
+    ("ranks", {"no": [0]}, r"ranks\['no'\]\[0\] is 0; .* be at least 1"),
+    ("ranks", {"no": [1, 2]}, r"n_items is None, .* Draw\(3, n_items=...\)"),
+    ("metrics", [], "metrics is empty; metrics must be a list"),
+    ("metrics", NDCG(), r"metrics is NDCG.*; metrics must be a list, such as \[Recall"),
+    ("metrics", "NDCG", "metrics is 'NDCG'; metrics must be a list"),
+    ("metrics", NDCG, "metrics is <class .*; metrics must be a list"),
+    ("metrics", None, "metrics is None; metrics must be a list"),
+    ("metrics", {"NDCG": NDCG()}, "metrics is {.*; metrics must be a list"),
+    ("metrics", [AUC(), NDCG], r"metrics\[1\] is <class .*; call the class, as in Recall"),
+    ("metrics", ["NDCG"], r"metrics\[0\] is 'NDCG'; metrics\[0\] must be a Metric"),
+    ("metrics", [None], r"metrics\[0\] is None; metrics\[0\] must be a Metric"),
+    ("draw", 5, r"draw is 5; draw must be a Draw, such as Draw\(n_samples=100\)"),
+    ("draw", None, "draw is None; draw must be a Draw"),
+    ("draw", [Draw(5)], "draw is .*; draw must be a Draw"),
+    ("draw", Draw, "draw is <class .*; draw must be a Draw; call the class"),
+    ("draw", Draw(9, replacement=False), "n_samples is 9; .* irrelevant items, 8 for inst"),
+    ("draw", Draw(5, n_items=8), r"n_items is 8 .* but ranks\['it'\] knows .* is 9"),
+    ("draw", Draw(5, n_items=[9, 9, 9]), r"draw.n_items has shape \(3,\); .* one entry per user"),
+    ("estimators", {}, "estimators is {}; estimators must be a dict, such as"),
+    ("estimators", BiasVariance(0.1), "estimators is BiasVariance.*; .* must be a dict"),
+    ("estimators", [BiasVariance(0.1)], "estimators is .*; estimators must be a dict"),
+    ("estimators", "bv", "estimators is 'bv'; estimators must be a dict"),
+    ("estimators", FITTED, "estimators is <.*; estimators must be a dict"),
+    ("estimators", {"bv": BiasVariance}, r"estimators\['bv'\] is <class .* call the class"),
+    ("estimators", {"bv": "bv"}, r"estimators\['bv'\] is 'bv'; .* must be an Estimator"),
+    ("estimators", {"bv": None}, r"estimators\['bv'\] is None; .* must be an Estimator"),
+    ("estimators", {"bv": FITTED}, r"estimators\['bv'\] is <.*; .* must be an Estimator"),
+    ("estimators", {0: BiasVariance(1)}, "estimators has the key 0; its keys must be names"),
+    ("fit", "mean", "fit is 'mean'; fit must be one of 'each', 'paper'"),
+    ("fit", None, "fit is None; fit must be one of 'each', 'paper'"),
+    ("progress", "no", "progress is 'no'; progress must be True or False"),
+    ("repeats", 0, "repeats is 0; repeats must be at least 1"),
+    ("repeats", 2.5, r"repeats is 2\.5; repeats must be whole"),
+    ("rng", "seed", "rng is 'seed'; rng must be None, an integer of 0 or above"),
+    ("rng", -1, "rng is -1; rng must be None, an integer of 0 or above"),
 ]
-EVALUATIONS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "exact": (exact_values, {}),
-    "expected": (expected_values, {"draw": Draw(3), "estimators": PLAIN}),
-    "sampled": (runs_of, {"draw": Draw(3), "estimators": PLAIN, "repeats": 2}),
-}
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "value", "message"),
-    [(kind, *rest) for kinds, *rest in WRONG for kind in sorted(kinds)],
-)
-def test_wrong_arguments(kind, name, value, message):
-    evaluate, more = EVALUATIONS[kind]
+@pytest.mark.parametrize(("name", "value", "message"), WRONG)
+def test_wrong_arguments(name, value, message):
+    how = {"metrics": [NDCG()], "draw": Draw(3), "estimators": PLAIN, "repeats": 2}
     with pytest.raises(ValueError, match=message):
-        evaluate(**{"recommenders": GIVEN, "metrics": [NDCG()], **more, name: value})
+        simulate(**{"ranks": GIVEN, **how, name: value})
 
 
 def test_ranks_beyond_the_number_of_items():
@@ -523,18 +505,16 @@ def test_ranks_beyond_the_number_of_items():
         (expected_values, {"draw": Draw(2, n_items=[9, 3]), "estimators": PLAIN}),
         (runs_of, {"draw": Draw(2, n_items=[9, 3]), "estimators": PLAIN}),
     ):
-        with pytest.raises(ValueError, match=r"recommenders\['b'\]\[1\] is 4; .* n_items, 3"):
+        with pytest.raises(ValueError, match=r"ranks\['b'\]\[1\] holds rank 4; .* n_items, 3"):
             evaluate({"a": [1, 2], "b": [1, 4]}, [NDCG()], **how)
     with pytest.raises(ValueError, match="n_items is None; AUC needs the number of ranked items"):
         exact_values({"a": [1, 2]}, [AUC()])
 
 
-def test_series_are_not_paired_by_position():
+def test_series_are_paired_by_their_users():
     ranks = pd.Series([1, 5, 9], index=list("xyz"))
     sizes = pd.Series([10, 20, 30], index=list("zyx"))
-    with pytest.raises(ValueError, match=r"recommenders\['a'\] and n_items have different indexes"):
-        exact_values({"a": ranks}, [AUC()], n_items=sizes)
-    got = exact_values({"a": ranks}, [AUC()], n_items=sizes.reindex(ranks.index))
+    got = exact_values({"a": ranks}, [AUC()], n_items=sizes)
     assert value_of(got) == pytest.approx(np.mean(AUC()([1, 5, 9], [30, 20, 10])))
 
 
@@ -584,10 +564,8 @@ def test_metrics_and_estimators_that_can_change():
     assert value_of(exact_values(users, [Found()])) == Recall(k=10).mean(users["it"])
 
 
-def test_numbers_of_items_are_for_users_in_one_order():
-    ranks = {"a": pd.Series([1, 2], index=["u", "v"]), "b": pd.Series([1, 2], index=["v", "u"])}
-    given = ranks, [Recall(k=1)], Draw(3, n_items=[9, 8]), {"uncorrected": Uncorrected()}
-    with pytest.raises(ValueError, match=r"recommenders\['b'\] has user 'v' at place 0"):
-        expected_values(*given)
-    given[0]["b"] = ranks["a"]
-    assert len(expected_values(*given)) == 2
+def test_numbers_of_items_are_in_the_order_of_the_first():
+    ranks = {"a": pd.Series([1, 2], index=["u", "v"]), "b": pd.Series([2, 1], index=["v", "u"])}
+    table = expected_values(ranks, [Recall(k=1)], Draw(3, n_items=[9, 8]), PLAIN)
+    one, other = (table[table["recommender"] == name]["value"].tolist() for name in "ab")
+    assert one == other

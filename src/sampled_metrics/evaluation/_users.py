@@ -75,6 +75,11 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
         made[name], shape = as_ranks(given, name=name)
         if len(shape) != 1:
             raise ValueError(f"{name} has shape {shape}; {name} must be one rank per user")
+        if made[name].weights is not None:
+            raise ValueError(
+                f"{name} has weights; standard errors here count all users the same: "
+                "metric.mean(ranks) weighs them"
+            )
     (first, known), *others = users.items()
     for name, theirs in others:
         if (known is None) != (theirs is None):

@@ -134,10 +134,6 @@ def evaluate(
         n_items = for_users("n_items", n_items, users)
     if draw is not None and np.ndim(draw.n_items):  # type: ignore[arg-type]
         for_users("draw.n_items", draw.n_items, users)
-    if users.first.weights is not None:
-        raise ValueError(
-            "ranks have weights; evaluate counts all users the same: metric.mean(ranks) weighs them"
-        )
     x = np.flatnonzero(users.first.n_relevant > 0)
     if not x.size:
         raise ValueError("ranks holds no user with a relevant item; there is nothing to average")

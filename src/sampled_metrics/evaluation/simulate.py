@@ -88,6 +88,7 @@ def simulate(
     users, generator = aligned(ranks), as_generator(rng)
     if np.ndim(draw.n_items):  # type: ignore[arg-type]
         for_users("draw.n_items", draw.n_items, users)
+    users = users.exact(draw.n_items, drawn=False)
     tables = Tables(cells, draw, fit, progress=show)
     rows = []
     for name, exact in users.recommenders.items():
