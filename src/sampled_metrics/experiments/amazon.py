@@ -9,7 +9,7 @@ import numpy as np
 
 from sampled_metrics._arguments import as_choice, as_flag, as_path
 from sampled_metrics.experiments._published import Published, check_counts
-from sampled_metrics.io import open_lines, read_integers
+from sampled_metrics.io import read_integers, read_text
 from sampled_metrics.scoring import Split, leave_last_out
 
 if TYPE_CHECKING:
@@ -67,12 +67,9 @@ def read_sequences(path: str | os.PathLike[str]) -> pd.DataFrame:
     1     1    10          2
     2     2    20          3
     """
-    import pandas as pd
-
-    lines = open_lines(as_path("path", path))
-    user, item = read_integers(path, (line.replace(" ", "\t") for line in lines), 2)
-    columns = {"user": user, "item": item, "timestamp": np.arange(1, len(user) + 1)}
-    return pd.DataFrame({name: values.astype(np.int64) for name, values in columns.items()})
+    text = read_text(as_path("path", path)).replace(" ", "\t")
+    events = read_integers(path, text, ["user", "item"])
+    return events.assign(timestamp=np.arange(1, len(events) + 1))
 
 
 def load_amazon(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from sampled_metrics._arguments import as_choice, as_path
 from sampled_metrics.experiments._published import Published, check_counts
-from sampled_metrics.io import open_lines, read_integers
+from sampled_metrics.io import read_integers, read_text
 from sampled_metrics.scoring import Split, leave_last_out, read_split
 
 if TYPE_CHECKING:
@@ -70,21 +69,18 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
        user  item  rating  timestamp
     0     1  1193       5  978300760
     """
-    import pandas as pd
-
     file = as_path("path", path)
-    lines = _unzipped_lines(file) if file.suffix == ".zip" else open_lines(file)
-    numbers = read_integers(path, (line.replace("::", "\t") for line in lines), 4)
-    columns = ("user", "item", "rating", "timestamp")
-    ratings = pd.DataFrame(dict(zip(columns, numbers.astype(np.int64), strict=True)))
+    text = _unzipped(file) if file.suffix == ".zip" else read_text(file)
+    columns = ["user", "item", "rating", "timestamp"]
+    ratings = read_integers(path, text.replace("::", "\t"), columns)
     for i in np.flatnonzero(ratings.duplicated(["user", "item"]))[:1]:
         user, item = ratings.loc[i, ["user", "item"]]
         raise ValueError(f"{path}, line {i + 1}: user {user} and item {item} occur together twice")
     return ratings
 
 
-def _unzipped_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of the only ratings.dat in an archive."""
+def _unzipped(path: Path) -> str:
+    """Return the text of the only ratings.dat in an archive."""
     content = path.read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -94,7 +90,7 @@ def _unzipped_lines(path: Path) -> Iterator[str]:
             text = archive.read(inside[0])  # into memory: no member's path is ever used
     except Exception as error:  # of damaged archives a dozen kinds, from several modules
         raise ValueError(f"{path} cannot be unpacked: {str(error) or repr(error)}") from error
-    return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace")
+    return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace").read()
 
 
 def load_movielens_1m(

@@ -6,7 +6,9 @@ Events come from files, arrays or tables, with ids of any kind. No data set is t
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,14 +31,16 @@ from sampled_metrics._arguments import (
     read_only,
     same_index,
 )
-from sampled_metrics.io import open_lines, read_integers
+from sampled_metrics.io import read_integers, read_text
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 __all__ = ["Split", "leave_last_out", "read_split"]
 
+Pairs = tuple[IntArray, IntArray]  # of users and items, by number
 Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
+Place = Callable[[str, int], str]  # says where pair i of "train" or "test" stands, for an error
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -87,20 +91,17 @@ class Split:
         same_index(users=users, items=items)
         rows = as_integers("users", users, 0, LARGEST_ID, "2**31 - 1")
         columns = as_integers("items", items, 0, LARGEST_ID, "2**31 - 1")
-        _check_pairs("", rows, columns, *events.shape)
+        _same_length("", rows, columns)
         names = (
             as_names("user_names", user_names, events.shape[0]),
             as_names("item_names", item_names, events.shape[1]),
         )
-        for i in _repeats(rows, columns)[:1]:
-            pair = pair_name(rows[i], columns[i], names)
-            raise _PairError("", i, f"{pair} occur together twice")
-        for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
-            pair = pair_name(rows[i], columns[i], names)
-            raise _PairError("", i, f"{pair} are also a training event; hold out another item")
-        checked = (events, read_only(rows), read_only(columns), *names)
-        for field, value in zip(fields(self), checked, strict=True):
-            object.__setattr__(self, field.name, value)
+
+        def at(part: str, i: int) -> str:
+            return f"users[{i}], items[{i}]"
+
+        _check_range("test", (rows, columns), events.shape, at)
+        _fill(self, events, (rows, columns), names, at)
 
     @property
     def n_users(self) -> int:
@@ -176,21 +177,15 @@ class Split:
         items = {"train_items": train_items, "test_items": test_items}
         (rows, test_rows), n_rows, user_names = number_ids("n_users", n_users, users)
         (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
-        train, test = (rows, columns), (test_rows, test_columns)
-        names = (user_names, item_names)
-        return _build(train, test, (n_rows, n_columns), names, first=repeated == "first")
-
-
-class _PairError(ValueError):
-    """A pair that does not belong; `part` and `position` let a reader of files name the line."""
-
-    def __init__(self, part: str, position: int, problem: str) -> None:
-        super().__init__(part, int(position), problem)
-        self.part, self.position, self.problem = part, int(position), problem
-
-    def __str__(self) -> str:
-        i, part = self.position, self.part
-        return f"{part}users[{i}], {part}items[{i}]: {self.problem}"
+        _same_length("train_", rows, columns)
+        _same_length("test_", test_rows, test_columns)
+        return _build(
+            (rows, columns),
+            (test_rows, test_columns),
+            (n_rows, n_columns),
+            (user_names, item_names),
+            first=repeated == "first",
+        )
 
 
 def as_events(train: sparse.csr_array) -> sparse.csr_array:
@@ -217,18 +212,19 @@ def as_events(train: sparse.csr_array) -> sparse.csr_array:
 
 
 def _build(
-    train: tuple[IntArray, IntArray],
-    test: tuple[IntArray, IntArray],
+    train: Pairs,
+    test: Pairs,
     shape: tuple[int, int],
     names: Names = (None, None),
     *,
+    at: Place = lambda part, i: f"{part}_users[{i}], {part}_items[{i}]",
     first: bool = False,
 ) -> Split:
     """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
     from scipy import sparse
 
-    _check_pairs("train_", *train, *shape)
-    _check_pairs("test_", *test, *shape)
+    _check_range("train", train, shape, at)
+    _check_range("test", test, shape, at)
     if first:
         users, items = (np.concatenate(both) for both in zip(train, test, strict=True))
         is_first = np.ones(len(users), dtype=bool)
@@ -236,28 +232,44 @@ def _build(
         in_train, in_test = np.split(is_first, [len(train[0])])
         train = train[0][in_train], train[1][in_train]
         test = test[0][in_test], test[1][in_test]
-    cells = train[0].astype(np.int32, copy=False), train[1].astype(np.int32, copy=False)
+    cells = train[0].astype(np.int32), train[1].astype(np.int32)
     # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
-    for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
-        pair = pair_name(train[0][i], train[1][i], names)
-        raise _PairError("train_", i, f"{pair} occur together twice")
-    try:
-        return Split(events, *test, *names)
-    except _PairError as error:
-        error.part = "test_"  # as the caller's arguments are called
-        raise
+    if events.nnz < len(cells[0]):
+        _refuse_repeats("train", train, names, at)
+    return _fill(object.__new__(Split), events.astype(np.float64), test, names, at)
 
 
-def _check_pairs(part: str, users: IntArray, items: IntArray, n_users: int, n_items: int) -> None:
+def _fill(split: Split, events: sparse.csr_array, test: Pairs, names: Names, at: Place) -> Split:
+    """Put training and held-out events into a split, if they are events of one data set."""
+    _refuse_repeats("test", test, names, at)
+    for i in np.flatnonzero(events[test] if test[0].size else [])[:1]:
+        problem = f"{pair_name(test[0][i], test[1][i], names)} are also a training event"
+        raise ValueError(f"{at('test', i)}: {problem}; hold out another item")
+    values = (None if value is None else read_only(value) for value in (*test, *names))
+    for field, value in zip(fields(split), (events, *values), strict=True):
+        object.__setattr__(split, field.name, value)
+    return split
+
+
+def _same_length(part: str, users: IntArray, items: IntArray) -> None:
     if users.ndim != 1 or users.shape != items.shape:
         raise ValueError(
             f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
             "flat lists of the same length"
         )
-    for what, ids, n in (("user", users, n_users), ("item", items, n_items)):
+
+
+def _check_range(part: str, pairs: Pairs, shape: tuple[int, ...], at: Place) -> None:
+    for what, ids, n in zip(("user", "item"), pairs, shape, strict=True):
         for i in np.flatnonzero(ids >= n)[:1]:
-            raise _PairError(part, i, f"{what} {ids[i]} is not in 0..{n - 1}")
+            raise ValueError(f"{at(part, i)}: {what} {ids[i]} is not in 0..{n - 1}")
+
+
+def _refuse_repeats(part: str, pairs: Pairs, names: Names, at: Place) -> None:
+    for i in _repeats(*pairs)[:1]:
+        pair = pair_name(pairs[0][i], pairs[1][i], names)
+        raise ValueError(f"{at(part, i)}: {pair} occur together twice")
 
 
 def pair_name(user: int, item: int, names: Names) -> str:
@@ -317,18 +329,19 @@ def read_split(
     ...     read_split(train, test).n_candidates
     array([1, 2])
     """
-    files = as_path("train_path", train_path), as_path("test_path", test_path)
-    train, test = (read_integers(file, open_lines(file), 2, more=True) for file in files)
+    files = {"train": as_path("train_path", train_path), "test": as_path("test_path", test_path)}
+    train, test = map(_read_pairs, files.values())
     where = f"{train_path} and {test_path}"
     shape = (
         count_ids("n_users", n_users, [train[0], test[0]], where),
         count_ids("n_items", n_items, [train[1], test[1]], where),
     )
-    try:
-        return _build((train[0], train[1]), (test[0], test[1]), shape)
-    except _PairError as error:
-        path = train_path if error.part == "train_" else test_path
-        raise ValueError(f"{path}, line {error.position + 1}: {error.problem}") from None
+    return _build(train, test, shape, at=lambda part, i: f"{files[part]}, line {i + 1}")
+
+
+def _read_pairs(path: Path) -> Pairs:
+    table = read_integers(path, read_text(path), ["user", "item"], more=True)
+    return table["user"].to_numpy(), table["item"].to_numpy()
 
 
 def leave_last_out(
