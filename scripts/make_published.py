@@ -16,7 +16,7 @@ import pandas as pd
 from make_ranks import PATH, RECOMMENDERS
 
 from sampled_metrics import load_movielens_1m
-from sampled_metrics.experiments._published import Published
+from sampled_metrics.experiments._published import published_files
 from sampled_metrics.experiments.movielens import SOURCES
 from sampled_metrics.io import read_text
 
@@ -46,8 +46,7 @@ def rank_among(model, split, negatives):
 
 def main():
     split = load_movielens_1m()
-    published = Published(SOURCES["ncf"][0], {NAME: CHECKSUM}, [(NAME, f"{NAME}.gz")])
-    (path,) = published.get(None, None, progress=True)
+    (path,) = published_files(SOURCES["ncf"][0], {NAME: CHECKSUM})
     negatives = read_negatives(path, split)
     table = pd.DataFrame()
     for name, model in RECOMMENDERS.items():

@@ -1,10 +1,10 @@
-"""Files of a publisher: found in a folder of the user's, or downloaded by checksum."""
+"""Files of a publisher: found in a folder of the user's, or downloaded once by pooch."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sampled_metrics._arguments import as_flag, as_path, shown
@@ -12,61 +12,62 @@ from sampled_metrics._arguments import as_flag, as_path, shown
 FOLDER_VARIABLE = "SAMPLED_METRICS_DATA"
 
 
-@dataclass(frozen=True)
-class Published:
-    """The files of a data set at one address.
+def published_files(
+    address: str,
+    checksums: Mapping[str, str],
+    folder: str | os.PathLike[str] | None = None,
+    base_url: str | None = None,
+    *,
+    progress: bool = True,
+    unpacked: Sequence[str] = (),
+) -> list[Path]:
+    """Return the paths of a data set's files, in the order of `checksums`.
 
-    `checksums` has the checksum of each file (see `download`), and `choices` the names that a local
-    copy of each may have, the first that is there being taken.
+    A local copy of a file may be packed (``.gz``), or be called as one of `unpacked`; pooch never
+    gets that folder, as it would replace a copy with another checksum. The checksums are as pooch
+    has them, or ``git-blob:`` and the id that git gives to the content.
     """
+    show = as_flag("progress", progress)
+    if base_url is not None and not isinstance(base_url, str):
+        raise ValueError(f"base_url is {shown(base_url)}; base_url must be an address")
+    local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
+    if local is not None:
+        here = as_path("folder", local, "folder").expanduser()
+        return [_find(here, [*unpacked, name, f"{name}.gz"], address) for name in checksums]
 
-    address: str
-    checksums: Mapping[str, str]
-    choices: Sequence[tuple[str, ...]]
+    import pooch  # here, as it is slow and needed only by those who download
 
-    def get(
-        self, folder: str | os.PathLike[str] | None, base_url: str | None, *, progress: bool
-    ) -> list[Path]:
-        """Return the paths of the files in `folder` or in the user's cache, in their order."""
-        show = as_flag("progress", progress)
-        if base_url is not None and not isinstance(base_url, str):
-            raise ValueError(f"base_url is {shown(base_url)}; base_url must be an address")
-        local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
-        if local is not None:
-            return self._find(as_path("folder", local, "folder").expanduser())
-        return [
-            self._download(name, base_url or self.address, progress=show) for name in self.checksums
-        ]
+    known = {x: None if code.startswith("git-blob") else code for x, code in checksums.items()}
+    files = pooch.create(pooch.os_cache("sampled_metrics"), base_url or address, registry=known)
+    try:
+        for name in checksums:
+            path = Path(files.fetch(name, progressbar=show))
+            if known[name] is None and _git_blob(path) != checksums[name]:
+                path.unlink()
+                raise ValueError(f"not {checksums[name]}, the published file; it was removed")
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"{files.get_url(name)} could not be downloaded: {error}. To do it by hand, get "
+            f"{address}{name} and save it as {files.abspath / name}; or save "
+            f"{' and '.join(checksums)} in a folder of your own, and pass folder=... or set "
+            f"the environment variable {FOLDER_VARIABLE} to it."
+        ) from error
+    return [files.abspath / name for name in checksums]
 
-    def _find(self, folder: Path) -> list[Path]:
-        if not folder.is_dir():
-            raise FileNotFoundError(f"{folder} is not a folder; it should hold {self._files}")
-        paths = []
-        for names in self.choices:
-            there = [folder / name for name in names if (folder / name).is_file()]
-            if not there:
-                missing = " or ".join(names)
-                raise FileNotFoundError(f"{folder} has no {missing}; get it from {self.address}")
-            paths.append(there[0])
-        return paths
 
-    def _download(self, name: str, base_url: str, *, progress: bool) -> Path:
-        # Imported here: slow, and needed only by those who download.
-        from sampled_metrics.experiments._download import cache_folder, download
+def _git_blob(path: Path) -> str:
+    content = path.read_bytes()
+    header = b"blob %d\0" % len(content)
+    return f"git-blob:{hashlib.sha1(header + content, usedforsecurity=False).hexdigest()}"
 
-        path = cache_folder() / name
-        by_hand = (
-            f"To do it by hand, get {self.address}{name} and save it as {path}; or save "
-            f"{self._files} in a folder of your own, and pass folder=... or set the "
-            f"environment variable {FOLDER_VARIABLE} to it."
-        )
-        url = f"{base_url.rstrip('/')}/{name}"
-        download(url, path, self.checksums[name], by_hand, progress=progress)
-        return path
 
-    @property
-    def _files(self) -> str:
-        return " and ".join(self.checksums)
+def _find(folder: Path, names: Sequence[str], address: str) -> Path:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder} is not a folder; it should hold {names[0]}")
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise FileNotFoundError(f"{folder} has no {' or '.join(names)}; get it from {address}")
 
 
 def check_counts(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sampled_metrics._arguments import as_choice, as_flag, as_path
-from sampled_metrics.experiments._published import Published, check_counts
+from sampled_metrics.experiments._published import check_counts, published_files
 from sampled_metrics.io import read_integers, read_text
 from sampled_metrics.scoring import Split, leave_last_out
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["load_amazon", "read_sequences"]
 
 SOURCES = {
-    "games": ("https://raw.githubusercontent.com/kang205/SASRec/master/data/", "Video.txt"),
-    "beauty": ("https://raw.githubusercontent.com/FeiSun/BERT4Rec/master/data/", "beauty.txt"),
-}
-CHECKSUMS = {
-    "games": "sha256:b7376fe24430743f411dc7f567285657b2adb3f74361cc7ba0aee94f3024b651",
-    "beauty": "sha256:f480b7a7403852342ffd8f9809bb30697dd669be31813d0e204b698fec86ef49",
+    "games": (
+        "https://raw.githubusercontent.com/kang205/SASRec/master/data/",
+        {"Video.txt": "sha256:b7376fe24430743f411dc7f567285657b2adb3f74361cc7ba0aee94f3024b651"},
+    ),
+    "beauty": (
+        "https://raw.githubusercontent.com/FeiSun/BERT4Rec/master/data/",
+        {"beauty.txt": "sha256:f480b7a7403852342ffd8f9809bb30697dd669be31813d0e204b698fec86ef49"},
+    ),
 }
 COUNTS = {
     "games": {"events": 287_107, "users": 31_013, "items": 23_715},
@@ -126,9 +128,7 @@ def load_amazon(
     """
     as_choice("category", category, tuple(SOURCES))
     as_flag("validation", validation)  # before the download
-    address, name = SOURCES[category]
-    published = Published(address, {name: CHECKSUMS[category]}, [(name, f"{name}.gz")])
-    paths = published.get(folder, base_url, progress=progress)
+    paths = published_files(*SOURCES[category], folder, base_url, progress=progress)
     events = read_sequences(paths[0])
     counts = {f"{column}s": events[column].nunique() for column in ("user", "item")}
     check_counts(paths, {"events": len(events)} | counts, COUNTS[category])

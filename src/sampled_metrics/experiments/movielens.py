@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sampled_metrics._arguments import as_choice, as_path
-from sampled_metrics.experiments._published import Published, check_counts
+from sampled_metrics.experiments._published import check_counts, published_files
 from sampled_metrics.io import read_integers, read_text
 from sampled_metrics.scoring import Split, leave_last_out, read_split
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["load_movielens_1m", "read_ratings"]
 
-SOURCES = {
+SOURCES = {  # with the checksums as published: of the training file, only git's id
     "ncf": (
         "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/master/Data/",
-        ("ml-1m.train.rating", "ml-1m.test.rating"),
+        {
+            "ml-1m.train.rating": "git-blob:31ba384fd58dac8fbd09d2dfc6616431f3563ab5",
+            "ml-1m.test.rating": (
+                "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5"
+            ),
+        },
     ),
-    "grouplens": ("https://files.grouplens.org/datasets/movielens/", ("ml-1m.zip",)),
-}
-# As published. Of the training file only git's id of its content is published: the SHA-1 of
-# "blob ", the size, a zero byte and the content.
-CHECKSUMS = {
-    "ml-1m.train.rating": "git-blob:31ba384fd58dac8fbd09d2dfc6616431f3563ab5",
-    "ml-1m.test.rating": "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
-    "ml-1m.zip": "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    "grouplens": (
+        "https://files.grouplens.org/datasets/movielens/",
+        {"ml-1m.zip": "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20"},
+    ),
 }
 COUNTS = {"events": 1_000_209, "users": 6_040, "items": 3_706}
 
@@ -139,15 +140,12 @@ def load_movielens_1m(
     (6040, 3706, 994169)
     """
     as_choice("source", source, tuple(SOURCES))
-    address, files = SOURCES[source]
-    choices: list[tuple[str, ...]] = [(name, f"{name}.gz") for name in files]
-    if source == "grouplens":
-        choices = [("ratings.dat", "ml-1m/ratings.dat", *files)]
-    published = Published(address, {name: CHECKSUMS[name] for name in files}, choices)
-    paths = published.get(folder, base_url, progress=progress)
+    unpacked = ("ratings.dat", "ml-1m/ratings.dat") if source == "grouplens" else ()
+    paths = published_files(
+        *SOURCES[source], folder, base_url, progress=progress, unpacked=unpacked
+    )
     if source == "ncf":
-        train, test = paths
-        split = read_split(train, test, n_users=COUNTS["users"], n_items=COUNTS["items"])
+        split = read_split(*paths, n_users=COUNTS["users"], n_items=COUNTS["items"])
     else:
         split = leave_last_out(read_ratings(paths[0]))
     found = {
