@@ -67,7 +67,6 @@ def test_read_ratings_keeps_the_order_and_the_ids(tmp_path):
         ("1::9::5::-1\n", r"ratings\.dat, line 1: column 4 must be a whole number .*-1"),
         ("1::9::5::10\n1::::5::10\n", r"line 2: column 2 must be a whole number .*'1\\t\\t5\\t10'"),
         ("user::movie::rating::timestamp\n", r"line 1: column 1 .* remove the header line"),
-        ("1::9::5::10\n2::9::5::10\n1::9::4::12\n", r"line 3: user 1 and item 9 occur .*twice"),
     ],
 )
 def test_malformed_ratings(tmp_path, text, message):

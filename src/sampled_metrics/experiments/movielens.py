@@ -57,8 +57,7 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
     OSError
         If the file cannot be opened.
     ValueError
-        If the file is empty or damaged, or a line does not have four whole numbers or repeats a
-        pair.
+        If the file is empty or damaged, or a line does not have four whole numbers.
 
     Examples
     --------
@@ -73,11 +72,7 @@ def read_ratings(path: str | os.PathLike[str]) -> pd.DataFrame:
     file = as_path("path", path)
     text = _unzipped(file) if file.suffix == ".zip" else read_text(file)
     columns = ["user", "item", "rating", "timestamp"]
-    ratings = read_integers(path, text.replace("::", "\t"), columns)
-    for i in np.flatnonzero(ratings.duplicated(["user", "item"]))[:1]:
-        user, item = ratings.loc[i, ["user", "item"]]
-        raise ValueError(f"{path}, line {i + 1}: user {user} and item {item} occur together twice")
-    return ratings
+    return read_integers(path, text.replace("::", "\t"), columns)
 
 
 def _unzipped(path: Path) -> str:

@@ -456,12 +456,11 @@ def _times(values: Any) -> NDArray[Any]:
     dtype: Any = getattr(values, "dtype", None)
     if hasattr(dtype, "tz"):  # NumPy's dates have no time zone
         values = values.to_numpy(f"datetime64[{dtype.unit}]")
-    masked = np.ma.isMaskedArray(values)
-    time = np.asarray(values) if masked else as_array(name, values)
-    if masked or time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
+    time = as_array(name, values)
+    if time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
         raise ValueError(
             f"{name} has dtype {time.dtype} and shape {time.shape}; it must be one flat list of "
-            "numbers or of dates (datetime64, which pandas.to_datetime returns), without a mask"
+            "numbers or of dates (datetime64, which pandas.to_datetime returns)"
         )
     for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
         raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
