@@ -89,19 +89,15 @@ class Split:
     ) -> None:
         events = as_events(train)
         same_index(users=users, items=items)
-        rows = as_integers("users", users, 0, LARGEST_ID, "2**31 - 1")
-        columns = as_integers("items", items, 0, LARGEST_ID, "2**31 - 1")
+        n_users, n_items = events.shape
+        rows = as_integers("users", users, 0, n_users - 1, "the number of users less one")
+        columns = as_integers("items", items, 0, n_items - 1, "the number of items less one")
         _same_length("", rows, columns)
         names = (
             as_names("user_names", user_names, events.shape[0]),
             as_names("item_names", item_names, events.shape[1]),
         )
-
-        def at(part: str, i: int) -> str:
-            return f"users[{i}], items[{i}]"
-
-        _check_range("test", (rows, columns), events.shape, at)
-        _fill(self, events, (rows, columns), names, at)
+        _fill(self, events, (rows, columns), names, lambda _, i: f"users[{i}], items[{i}]")
 
     @property
     def n_users(self) -> int:
@@ -223,8 +219,10 @@ def _build(
     """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
     from scipy import sparse
 
-    _check_range("train", train, shape, at)
-    _check_range("test", test, shape, at)
+    for part, pairs in (("train", train), ("test", test)):
+        for what, ids, n in zip(("user", "item"), pairs, shape, strict=True):
+            for i in np.flatnonzero(ids >= n)[:1]:
+                raise ValueError(f"{at(part, i)}: {what} {ids[i]} is not in 0..{n - 1}")
     if first:
         users, items = (np.concatenate(both) for both in zip(train, test, strict=True))
         is_first = np.ones(len(users), dtype=bool)
@@ -258,12 +256,6 @@ def _same_length(part: str, users: IntArray, items: IntArray) -> None:
             f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
             "flat lists of the same length"
         )
-
-
-def _check_range(part: str, pairs: Pairs, shape: tuple[int, ...], at: Place) -> None:
-    for what, ids, n in zip(("user", "item"), pairs, shape, strict=True):
-        for i in np.flatnonzero(ids >= n)[:1]:
-            raise ValueError(f"{at(part, i)}: {what} {ids[i]} is not in 0..{n - 1}")
 
 
 def _refuse_repeats(part: str, pairs: Pairs, names: Names, at: Place) -> None:
