@@ -6,9 +6,7 @@ Events come from files, arrays or tables, with ids of any kind. No data set is t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -40,7 +38,6 @@ __all__ = ["Split", "leave_last_out", "read_split"]
 
 Pairs = tuple[IntArray, IntArray]  # of users and items, by number
 Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
-Place = Callable[[str, int], str]  # says where pair i of "train" or "test" stands, for an error
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -94,10 +91,17 @@ class Split:
         columns = as_integers("items", items, 0, n_items - 1, "the number of items less one")
         _same_length("", rows, columns)
         names = (
-            as_names("user_names", user_names, events.shape[0]),
-            as_names("item_names", item_names, events.shape[1]),
+            as_names("user_names", user_names, n_users),
+            as_names("item_names", item_names, n_items),
         )
-        _fill(self, events, (rows, columns), names, lambda _, i: f"users[{i}], items[{i}]")
+        for i in _repeats(rows, columns)[:1]:
+            raise ValueError(f"{pair_name(rows[i], columns[i], names)} are held out twice")
+        for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
+            pair = pair_name(rows[i], columns[i], names)
+            raise ValueError(f"{pair} are also a training event; hold out another item")
+        checked = (events, read_only(rows), read_only(columns), *names)
+        for field, value in zip(fields(self), checked, strict=True):
+            object.__setattr__(self, field.name, value)
 
     @property
     def n_users(self) -> int:
@@ -175,13 +179,9 @@ class Split:
         (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
         _same_length("train_", rows, columns)
         _same_length("test_", test_rows, test_columns)
-        return _build(
-            (rows, columns),
-            (test_rows, test_columns),
-            (n_rows, n_columns),
-            (user_names, item_names),
-            first=repeated == "first",
-        )
+        train, test = (rows, columns), (test_rows, test_columns)
+        names = (user_names, item_names)
+        return _build(train, test, (n_rows, n_columns), names, first=repeated == "first")
 
 
 def as_events(train: sparse.csr_array) -> sparse.csr_array:
@@ -213,16 +213,11 @@ def _build(
     shape: tuple[int, int],
     names: Names = (None, None),
     *,
-    at: Place = lambda part, i: f"{part}_users[{i}], {part}_items[{i}]",
     first: bool = False,
 ) -> Split:
-    """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
+    """Return the split of pairs of numbers, or of the first of each pair."""
     from scipy import sparse
 
-    for part, pairs in (("train", train), ("test", test)):
-        for what, ids, n in zip(("user", "item"), pairs, shape, strict=True):
-            for i in np.flatnonzero(ids >= n)[:1]:
-                raise ValueError(f"{at(part, i)}: {what} {ids[i]} is not in 0..{n - 1}")
     if first:
         users, items = (np.concatenate(both) for both in zip(train, test, strict=True))
         is_first = np.ones(len(users), dtype=bool)
@@ -234,20 +229,10 @@ def _build(
     # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
     if events.nnz < len(cells[0]):
-        _refuse_repeats("train", train, names, at)
-    return _fill(object.__new__(Split), events.astype(np.float64), test, names, at)
-
-
-def _fill(split: Split, events: sparse.csr_array, test: Pairs, names: Names, at: Place) -> Split:
-    """Put training and held-out events into a split, if they are events of one data set."""
-    _refuse_repeats("test", test, names, at)
-    for i in np.flatnonzero(events[test] if test[0].size else [])[:1]:
-        problem = f"{pair_name(test[0][i], test[1][i], names)} are also a training event"
-        raise ValueError(f"{at('test', i)}: {problem}; hold out another item")
-    values = (None if value is None else read_only(value) for value in (*test, *names))
-    for field, value in zip(fields(split), (events, *values), strict=True):
-        object.__setattr__(split, field.name, value)
-    return split
+        i = _repeats(*train)[0]
+        pair = pair_name(train[0][i], train[1][i], names)
+        raise ValueError(f"{pair} are two training events; keep one of them")
+    return Split(events, *test, *names)
 
 
 def _same_length(part: str, users: IntArray, items: IntArray) -> None:
@@ -256,12 +241,6 @@ def _same_length(part: str, users: IntArray, items: IntArray) -> None:
             f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
             "flat lists of the same length"
         )
-
-
-def _refuse_repeats(part: str, pairs: Pairs, names: Names, at: Place) -> None:
-    for i in _repeats(*pairs)[:1]:
-        pair = pair_name(pairs[0][i], pairs[1][i], names)
-        raise ValueError(f"{at(part, i)}: {pair} occur together twice")
 
 
 def pair_name(user: int, item: int, names: Names) -> str:
@@ -313,27 +292,22 @@ def read_split(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>>     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     train, test = Path(folder, "train.tsv"), Path(folder, "test.tsv")
     ...     _ = train.write_text("0\t0\n0\t2\n1\t2\n"), test.write_text("0\t1\n1\t0\n")
     ...     read_split(train, test).n_candidates
     array([1, 2])
     """
-    files = {"train": as_path("train_path", train_path), "test": as_path("test_path", test_path)}
-    train, test = map(_read_pairs, files.values())
+    paths = as_path("train_path", train_path), as_path("test_path", test_path)
+    tables = [read_integers(path, read_text(path), ["user", "item"], more=True) for path in paths]
+    train, test = ((table["user"].to_numpy(), table["item"].to_numpy()) for table in tables)
     where = f"{train_path} and {test_path}"
     shape = (
         count_ids("n_users", n_users, [train[0], test[0]], where),
         count_ids("n_items", n_items, [train[1], test[1]], where),
     )
-    return _build(train, test, shape, at=lambda part, i: f"{files[part]}, line {i + 1}")
-
-
-def _read_pairs(path: Path) -> Pairs:
-    table = read_integers(path, read_text(path), ["user", "item"], more=True)
-    return table["user"].to_numpy(), table["item"].to_numpy()
+    return _build(train, test, shape)
 
 
 def leave_last_out(
