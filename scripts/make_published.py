@@ -16,8 +16,7 @@ import pandas as pd
 from make_ranks import PATH, RECOMMENDERS
 
 from sampled_metrics import load_movielens_1m
-from sampled_metrics.experiments._published import published_files
-from sampled_metrics.experiments.movielens import SOURCES
+from sampled_metrics.experiments.datasets import SOURCES, published_files
 from sampled_metrics.io import read_text
 
 NAME = "ml-1m.test.negative"

@@ -10,7 +10,7 @@ import pooch
 import pytest
 import requests
 
-from sampled_metrics.experiments import amazon as module
+from sampled_metrics.experiments import datasets as module
 from sampled_metrics.experiments import load_amazon, read_sequences
 from shared import FOLDER_VARIABLE, known
 

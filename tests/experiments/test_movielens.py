@@ -20,8 +20,8 @@ import pooch
 import pytest
 import requests
 
+from sampled_metrics.experiments import datasets as module
 from sampled_metrics.experiments import load_movielens_1m, read_ratings
-from sampled_metrics.experiments import movielens as module
 from shared import FOLDER_VARIABLE
 
 # pooch leaves connections open where a download failed
@@ -141,7 +141,7 @@ def small(monkeypatch):
     sha256 = hashlib.sha256(TEST.encode()).hexdigest()
     checksums = {TRAIN_NAME: f"git-blob:{blob}", TEST_NAME: f"sha256:{sha256}"}
     monkeypatch.setitem(module.SOURCES, "ncf", (module.SOURCES["ncf"][0], checksums))
-    monkeypatch.setattr(module, "COUNTS", SMALL)
+    monkeypatch.setattr(module, "COUNTS", {"ncf": SMALL, "grouplens": SMALL})
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -224,7 +224,7 @@ def test_download_of_the_archive(serve, cache, monkeypatch):
     checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
     source = (module.SOURCES["grouplens"][0], {"ml-1m.zip": checksum})
     monkeypatch.setitem(module.SOURCES, "grouplens", source)
-    monkeypatch.setattr(module, "COUNTS", SMALL)
+    monkeypatch.setattr(module, "COUNTS", {"ncf": SMALL, "grouplens": SMALL})
     url, _ = serve({"ml-1m.zip": (200, content, 0)})
     split = load_movielens_1m("grouplens", base_url=url, progress=False)
     assert split.items.tolist() == [1, 2]
@@ -259,7 +259,7 @@ def test_second_file_that_is_another_keeps_the_first_and_names_the_second(small,
 
 def test_process_killed_in_the_middle_of_a_download(small, serve, cache):
     load = (
-        "import pathlib, pooch, sampled_metrics.experiments.movielens as module\n"
+        "import pathlib, pooch, sampled_metrics.experiments.datasets as module\n"
         f"pooch.os_cache = lambda project: pathlib.Path({str(cache)!r})\n"
         "module.load_movielens_1m(base_url='http://127.0.0.1:%d', progress=False)"
     )
