@@ -292,7 +292,8 @@ def read_split(
 
     Examples
     --------
-    >>>     >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     train, test = Path(folder, "train.tsv"), Path(folder, "test.tsv")
     ...     _ = train.write_text("0\t0\n0\t2\n1\t2\n"), test.write_text("0\t1\n1\t0\n")
