@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 from make_ranks import PATH, RECOMMENDERS
 
-from sampled_metrics import open_lines
 from sampled_metrics.experiments import load_movielens_1m
-from sampled_metrics.experiments._published import Published
-from sampled_metrics.experiments.movielens import SOURCES
+from sampled_metrics.experiments.datasets import SOURCES, published_files
+from sampled_metrics.io import read_text
 
 NAME = "ml-1m.test.negative"
 CHECKSUM = "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4"
@@ -26,7 +25,7 @@ CHECKSUM = "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93
 
 def read_negatives(path, split):
     """Return the published movies of each instance, shape (n_instances, 99)."""
-    lines = [line.rstrip("\n").split("\t") for line in open_lines(path)]
+    lines = [line.split("\t") for line in read_text(path).splitlines()]
     pairs = [f"({user},{item})" for user, item in zip(split.users, split.items, strict=True)]
     assert [line[0] for line in lines] == pairs
     return np.array([line[1:] for line in lines], dtype=np.int64)
@@ -46,8 +45,7 @@ def rank_among(model, split, negatives):
 
 def main():
     split = load_movielens_1m()
-    published = Published(SOURCES["ncf"][0], {NAME: CHECKSUM}, [(NAME, f"{NAME}.gz")])
-    (path,) = published.get(None, None, progress=True)
+    (path,) = published_files(SOURCES["ncf"][0], {NAME: CHECKSUM})
     negatives = read_negatives(path, split)
     table = pd.DataFrame()
     for name, model in RECOMMENDERS.items():

@@ -567,11 +567,15 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("CorrectedMetric.terms", "n_items"): ("n_relevant", "prior"),
     ("CorrectedMetric.terms", "n_relevant"): ("prior",),
     ("Problem", "draw"): ("prior",),
-    ("Split", "train"): ("users", "items"),
+    ("Split", "train"): ("users", "items", "user"),
+    ("Split", "users"): ("user",),  # a pair is named by its user and its item
+    ("Split", "items"): ("item",),
     ("Split.from_pairs", "n_users"): ("train_users", "test_users"),
     ("Split.from_pairs", "n_items"): ("train_items", "test_items"),
-    ("Split.from_pairs", "train_items"): ("test_items",),
-    ("Split.from_pairs", "train_users"): ("test_users",),
+    ("Split.from_pairs", "train_items"): ("test_items", "item"),
+    ("Split.from_pairs", "train_users"): ("test_users", "user"),
+    ("Split.from_pairs", "test_items"): ("item",),
+    ("Split.from_pairs", "test_users"): ("user",),
     ("exact_ranks", "split"): ("model",),
     ("exact_ranks", "model"): ("ranks",),  # a metric is a function, of ranks
     ("read_split", "n_users"): ("user",),

@@ -483,20 +483,22 @@ def find_ids(
 
 def count_ids(argument: str, size: int | None, columns: list[IntArray], where: str) -> int:
     """Return the number of users or items, and refuse integers that leave a gap."""
+    what = argument.removeprefix("n_").removesuffix("s")
+    largest = max(int(ids.max(initial=-1)) for ids in columns)
     if size is not None:
         n = as_integer(argument, size)
         if n > LARGEST_ID + 1:
             raise ValueError(f"{argument} is {size}; {argument} must be at most 2**31")
+        if largest >= n:
+            raise ValueError(f"{argument} is {size}, but {where} have the {what} {largest}")
         return n
     n_events = sum(map(len, columns))
     if n_events == 0:
         raise ValueError(f"{where} are empty; give {argument}, or at least one event")
-    largest = max(int(ids.max(initial=0)) for ids in columns)
     seen = np.zeros(min(largest, n_events) + 1, dtype=bool)  # so many cannot all be seen if larger
     for ids in columns:
         seen[ids[ids < len(seen)]] = True
     if not seen.all():
-        what = argument.removeprefix("n_").removesuffix("s")
         raise ValueError(
             f"{where} must number the {what}s from 0 without a gap, but {what} "
             f"{np.argmin(seen)} is missing and {largest} is there; give {argument} if {what}s "

@@ -2,13 +2,15 @@
 
 import gzip
 import hashlib
+import io
 from pathlib import Path
 
 import numpy as np
 import pooch
 import pytest
+import requests
 
-from sampled_metrics.experiments import amazon as module
+from sampled_metrics.experiments import datasets as module
 from sampled_metrics.experiments import load_amazon, read_sequences
 from shared import FOLDER_VARIABLE, known
 
@@ -94,26 +96,23 @@ def test_a_category_that_is_not_there():
 def test_what_is_downloaded(tmp_path, monkeypatch, category, name):
     asked = []
 
-    def downloader(progressbar, chunk_size):
-        def download(url, received, _):
-            asked.append((url, progressbar))
-            received.write(SEQUENCES.encode())
+    def get(url, **_):
+        asked.append(url)
+        response = requests.Response()
+        response.status_code, response.raw = 200, io.BytesIO(SEQUENCES.encode())
+        return response
 
-        return download
-
-    monkeypatch.setattr(pooch, "HTTPDownloader", downloader)
+    monkeypatch.setattr(requests, "get", get)
     monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path)
     monkeypatch.setitem(module.COUNTS, category, SMALL["games"])
-    with pytest.raises(ValueError, match="not the published file"):
+    address = module.SOURCES[category][0]
+    with pytest.raises(OSError, match="does not match the known hash"):
         load_amazon(category, progress=False)
-    right = hashlib.sha256(SEQUENCES.encode()).hexdigest()
-    monkeypatch.setitem(module.CHECKSUMS, category, f"sha256:{right}")
-    check(load_amazon(category, base_url="https://mirror.example/"))
+    right = {name: f"sha256:{hashlib.sha256(SEQUENCES.encode()).hexdigest()}"}
+    monkeypatch.setitem(module.SOURCES, category, (address, right))
+    check(load_amazon(category, base_url="https://mirror.example/", progress=False))
     check(load_amazon(category))  # from the user's cache
-    assert asked == [
-        (f"{module.SOURCES[category][0]}{name}", False),
-        (f"https://mirror.example/{name}", True),
-    ]
+    assert asked == [f"{address}{name}", f"https://mirror.example/{name}"]
 
 
 @pytest.mark.parametrize(("category", "name"), [("games", "Video"), ("beauty", "beauty")])
@@ -124,12 +123,8 @@ def test_the_published_files(category, name, monkeypatch):
         pytest.skip(f"{folder} is not there: put the published {name}.txt.gz into it")
     monkeypatch.undo()
     content = gzip.decompress((folder / f"{name}.txt.gz").read_bytes())
-    checksum = module.CHECKSUMS[category]
-    blob = b"blob %d\0" % len(content) + content  # of which git takes the id
-    assert checksum in (
-        f"sha256:{hashlib.sha256(content).hexdigest()}",
-        f"git-blob:{hashlib.sha1(blob).hexdigest()}",
-    )
+    checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    assert module.SOURCES[category][1] == {f"{name}.txt": checksum}
     split = load_amazon(category, folder=folder)
     counts = module.COUNTS[category]
     assert (split.n_users, split.n_items) == (counts["users"], counts["items"])

@@ -1,15 +1,13 @@
 """MovieLens: what is read, how it is split, and what happens when a file or the network is bad."""
 
 import functools
+import gc
 import gzip
 import hashlib
 import http.server
 import io
 import re
-import shutil
-import signal
 import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -22,9 +20,12 @@ import pooch
 import pytest
 import requests
 
+from sampled_metrics.experiments import datasets as module
 from sampled_metrics.experiments import load_movielens_1m, read_ratings
-from sampled_metrics.experiments import movielens as module
 from shared import FOLDER_VARIABLE
+
+# pooch leaves connections open where a download failed
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"
 TEST = "0\t1\t5\t20\n1\t1\t5\t21\n"
@@ -66,7 +67,6 @@ def test_read_ratings_keeps_the_order_and_the_ids(tmp_path):
         ("1::9::5::-1\n", r"ratings\.dat, line 1: column 4 must be a whole number .*-1"),
         ("1::9::5::10\n1::::5::10\n", r"line 2: column 2 must be a whole number .*'1\\t\\t5\\t10'"),
         ("user::movie::rating::timestamp\n", r"line 1: column 1 .* remove the header line"),
-        ("1::9::5::10\n2::9::5::10\n1::9::4::12\n", r"line 3: user 1 and item 9 occur .*twice"),
     ],
 )
 def test_malformed_ratings(tmp_path, text, message):
@@ -140,8 +140,8 @@ def small(monkeypatch):
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     sha256 = hashlib.sha256(TEST.encode()).hexdigest()
     checksums = {TRAIN_NAME: f"git-blob:{blob}", TEST_NAME: f"sha256:{sha256}"}
-    monkeypatch.setattr(module, "CHECKSUMS", module.CHECKSUMS | checksums)
-    monkeypatch.setattr(module, "COUNTS", SMALL)
+    monkeypatch.setitem(module.SOURCES, "ncf", (module.SOURCES["ncf"][0], checksums))
+    monkeypatch.setattr(module, "COUNTS", {"ncf": SMALL, "grouplens": SMALL})
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -169,23 +169,20 @@ def serve():
     """Start servers on this machine; `serve(answers)` gives the address and a list of requests."""
     servers = []
 
-    def start(answers, context=None):
+    def start(answers):
         log: list[Any] = []
         server = http.server.HTTPServer(("127.0.0.1", 0), functools.partial(Handler, answers, log))
-        # A client may refuse the certificate.
-        server.handle_error = lambda *args: None  # type: ignore[method-assign]
-        if context:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         servers.append((server, thread))
-        return f"http{'s' if context else ''}://127.0.0.1:{server.server_port}/data", log
+        return f"http://127.0.0.1:{server.server_port}/data", log
 
     yield start
     for server, thread in servers:
         server.shutdown()
         thread.join()
         server.server_close()
+    gc.collect()  # what pooch left open, before another file's test starts
 
 
 def kept(cache):
@@ -210,18 +207,24 @@ def test_download_is_verified_kept_and_not_repeated(small, serve, cache, capfd):
     assert dense(load_movielens_1m(base_url=url + "/", progress=False)) == dense(split)
     assert log == [TRAIN_NAME, TEST_NAME]
     # a damaged copy is noticed, and replaced by a good one
-    write(cache / TRAIN_NAME, "0\t0\n")
+    write(cache / TEST_NAME, "0\t0\n")
     load_movielens_1m(base_url=url, progress=False)
-    assert log == [TRAIN_NAME, TEST_NAME, TRAIN_NAME]
-    assert (cache / TRAIN_NAME).read_text() == TRAIN
+    assert log == [TRAIN_NAME, TEST_NAME, TEST_NAME]
+    assert (cache / TEST_NAME).read_text() == TEST
+    write(cache / TRAIN_NAME, "0\t0\n")
+    with pytest.raises(OSError, match="the published file; it was removed") as error:
+        load_movielens_1m(base_url=url, progress=False)
+    expect_advice(error, cache)
+    assert dense(load_movielens_1m(base_url=url, progress=False)) == dense(split)
     assert "%" not in capfd.readouterr().err
 
 
 def test_download_of_the_archive(serve, cache, monkeypatch):
     content = zipped("ml-1m/README", "ml-1m/ratings.dat")
     checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    monkeypatch.setitem(module.CHECKSUMS, "ml-1m.zip", checksum)
-    monkeypatch.setattr(module, "COUNTS", SMALL)
+    source = (module.SOURCES["grouplens"][0], {"ml-1m.zip": checksum})
+    monkeypatch.setitem(module.SOURCES, "grouplens", source)
+    monkeypatch.setattr(module, "COUNTS", {"ncf": SMALL, "grouplens": SMALL})
     url, _ = serve({"ml-1m.zip": (200, content, 0)})
     split = load_movielens_1m("grouplens", base_url=url, progress=False)
     assert split.items.tolist() == [1, 2]
@@ -229,41 +232,34 @@ def test_download_of_the_archive(serve, cache, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "message"),
+    ("answer", "message"),
     [
-        ((404, b"gone", 0), OSError, "the server answered with an error .*404"),
-        ((503, b"busy", 0), OSError, "the server answered with an error .*503"),
-        ((200, TRAIN.encode(), 9), OSError, "connection broke off before the whole file"),
-        ((200, TRAIN.encode()[:-9], 0), ValueError, "not the published file, it is a truncated"),
-        ((200, b"", 0), ValueError, "not the published file.* 0 bytes"),
-        ((200, b"\n<!DOCTYPE html><p>Log in", 0), ValueError, "the published file, it is a web"),
-        ((200, TEST.encode(), 0), ValueError, "not the published file.*checksum git-blob:"),
+        ((404, b"gone", 0), "404"),
+        ((200, TRAIN.encode(), 9), "IncompleteRead"),
+        ((200, TRAIN.encode()[:-9], 0), "not git-blob:.*, the published file"),
+        ((200, b"", 0), "not git-blob:.*, the published file"),
     ],
 )
-def test_bad_download_says_what_to_do_and_leaves_nothing(
-    small, serve, cache, answer, kind, message
-):
+def test_bad_download_says_what_to_do_and_leaves_nothing(small, serve, cache, answer, message):
     url, _ = serve({TRAIN_NAME: answer})
-    with pytest.raises(kind, match=message) as error:
+    with pytest.raises(OSError, match=message) as error:
         load_movielens_1m(base_url=url, progress=False)
-    assert f"{url}/{TRAIN_NAME}" in str(error.value)
+    assert str(error.value).startswith(f"{url}/{TRAIN_NAME} could not be downloaded")
     expect_advice(error, cache)
     assert kept(cache) == []
 
 
-def test_damaged_copy_stays_an_error_when_it_cannot_be_replaced(small, serve, cache):
-    cache.mkdir(parents=True)
-    write(cache / TRAIN_NAME, "0\t0\n")
-    url, _ = serve({})
-    with pytest.raises(OSError, match="404"):
+def test_second_file_that_is_another_keeps_the_first_and_names_the_second(small, serve, cache):
+    url, _ = serve({TRAIN_NAME: (200, TRAIN.encode(), 0), TEST_NAME: (200, b"<html>", 0)})
+    with pytest.raises(OSError, match="does not match the known hash") as error:
         load_movielens_1m(base_url=url, progress=False)
+    expect_advice(error, cache, TEST_NAME)
     assert kept(cache) == [TRAIN_NAME]
 
 
-@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGKILL], ids=str)
-def test_process_killed_in_the_middle_of_a_download(small, serve, cache, signal_number):
+def test_process_killed_in_the_middle_of_a_download(small, serve, cache):
     load = (
-        "import pathlib, pooch, sampled_metrics.experiments.movielens as module\n"
+        "import pathlib, pooch, sampled_metrics.experiments.datasets as module\n"
         f"pooch.os_cache = lambda project: pathlib.Path({str(cache)!r})\n"
         "module.load_movielens_1m(base_url='http://127.0.0.1:%d', progress=False)"
     )
@@ -277,80 +273,20 @@ def test_process_killed_in_the_middle_of_a_download(small, serve, cache, signal_
                 b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n" + bytes(2_000_000)
             )
             assert process.poll() is None, "it gave up"
-            process.send_signal(signal_number)
-    assert kept(cache) == []
+            process.kill()
+    assert not (cache / TRAIN_NAME).exists()
     url, log = serve({TRAIN_NAME: (200, TRAIN.encode(), 0), TEST_NAME: (200, TEST.encode(), 0)})
     assert dense(load_movielens_1m(base_url=url, progress=False)) == [[1, 0, 1], [1, 0, 1]]
     assert log == [TRAIN_NAME, TEST_NAME]
-    assert kept(cache) == [TEST_NAME, TRAIN_NAME]
-
-
-def test_what_a_process_left_that_was_killed_while_it_wrote_is_overwritten(small, serve, cache):
-    cache.mkdir(parents=True)
-    write(cache / f"{TRAIN_NAME}.part", "0\t0\n")
-    url, _ = serve({TRAIN_NAME: (200, TRAIN.encode(), 0), TEST_NAME: (200, TEST.encode(), 0)})
-    load_movielens_1m(base_url=url, progress=False)
-    assert kept(cache) == [TEST_NAME, TRAIN_NAME]
-
-
-def test_second_file_missing_keeps_the_first_and_names_the_second(small, serve, cache):
-    url, _ = serve({TRAIN_NAME: (200, TRAIN.encode(), 0)})
-    with pytest.raises(OSError, match="404") as error:
-        load_movielens_1m(base_url=url, progress=False)
-    expect_advice(error, cache, TEST_NAME)
-    assert kept(cache) == [TRAIN_NAME]
 
 
 def test_no_network(cache):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound, but nobody listens
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        with pytest.raises(OSError, match="no connection to the server; is there a net") as error:
+        with pytest.raises(OSError, match=r"could not be downloaded.*onnection") as error:
             load_movielens_1m(base_url=url, progress=False)
     expect_advice(error, cache)
-    assert kept(cache) == []
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (
-            requests.exceptions.SSLError(
-                "Max retries exceeded (Caused by SSLError(SSLCertVerificationError(1, '[SSL: "
-                "CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired "
-                "(_ssl.c:1000)')))"
-            ),
-            r"TLS certificate was refused \(certificate verify failed: certificate has expired\)",
-        ),
-        (requests.exceptions.ReadTimeout("timed out"), r"no connection to the server.*timed out"),
-        (requests.exceptions.InvalidURL("bad host"), r"could not be downloaded: bad host"),
-        (OSError(28, "No space left on device"), r"No space left on device"),
-    ],
-)
-def test_other_trouble_while_downloading(cache, monkeypatch, error, message):
-    def get(*args, **kwargs):
-        raise error
-
-    monkeypatch.setattr(requests, "get", get)
-    with pytest.raises(OSError, match=message) as raised:
-        load_movielens_1m("grouplens", progress=False)
-    assert "get https://files.grouplens.org/datasets/movielens/ml-1m.zip" in str(raised.value)
-    assert kept(cache) == []
-
-
-@pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl to make a certificate")
-def test_certificate_that_nobody_vouches_for(serve, cache, tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1"
-    names = "-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
-    files = ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run([*command.split(), *names.split(), *files], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    url, log = serve({TRAIN_NAME: (200, TRAIN.encode(), 0)}, context)
-    with pytest.raises(OSError, match=r"TLS certificate was refused \(certificate verify failed"):
-        load_movielens_1m(base_url=url, progress=False)
-    assert log == []
     assert kept(cache) == []
 
 
@@ -407,7 +343,7 @@ def test_local_folder_that_lacks_something(offline, tmp_path):
         (TRAIN[:-10], TEST, "5 events found, 6 expected"),
         ("0\t0\n0\t1\n0\t2\n", "1\t0\n1\t1\n1\t2\n", "3 held-out events found, 2 expected"),
         ("0\t0\n1\t0\n1\t1\n1\t2\n", "0\t1\n0\t2\n", "1 users with a held-out event found, 2 exp"),
-        ("0\t0\n0\t1\n0\t2\n2\t0\n", "0\t3\n1\t1\n", "item 3 is not in|user 2 is not in"),
+        ("0\t0\n0\t1\n0\t2\n2\t0\n", "0\t3\n1\t1\n", "n_users is 2, but .* have the user 2"),
     ],
 )
 def test_local_files_with_other_counts(small, offline, tmp_path, train, test, message):
@@ -451,16 +387,14 @@ def test_addresses_and_checksums_are_the_published_ones():
     """Typed a second time, because every other test replaces them."""
     assert module.SOURCES["ncf"] == (
         "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/master/Data/",
-        ("ml-1m.train.rating", "ml-1m.test.rating"),
+        {
+            "ml-1m.train.rating": "git-blob:31ba384fd58dac8fbd09d2dfc6616431f3563ab5",
+            "ml-1m.test.rating": (
+                "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5"
+            ),
+        },
     )
     assert module.SOURCES["grouplens"] == (
         "https://files.grouplens.org/datasets/movielens/",
-        ("ml-1m.zip",),
+        {"ml-1m.zip": "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20"},
     )
-    assert module.CHECKSUMS == {
-        "ml-1m.train.rating": "git-blob:31ba384fd58dac8fbd09d2dfc6616431f3563ab5",
-        "ml-1m.test.rating": (
-            "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5"
-        ),
-        "ml-1m.zip": "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-    }

@@ -64,11 +64,11 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
         (([[0], [0, 1]], [0, 1], [0], [1]), r"train_users is ragged"),
         (([0, 1], [0], [0], [1]), r"train_users has shape \(2,\) and train_items \(1,\)"),
         (([0], [0], [0, 1], [1]), r"test_users has shape \(2,\) and test_items \(1,\)"),
-        (([0, 1, 0], [1, 1, 1], [0], [0]), r"train_items\[2\]: user 0 and item 1 .*together twice"),
-        (([0], [0], [0, 0], [1, 1]), r"test_items\[1\]: user 0 and item 1 .*together twice"),
+        (([0, 1, 0], [1, 1, 1], [0], [0]), "^user 0 and item 1 are two training events"),
+        (([0], [0], [0, 0], [1, 1]), "^user 0 and item 1 are held out twice"),
         (
             ([0, 1], [0, 1], [0, 1], [1, 1]),
-            r"^test_users\[1\], test_items\[1\]: user 1 and item 1 are also a training event",
+            "^user 1 and item 1 are also a training event",
         ),
         (([], [], [], []), "^train_users and test_users are empty; give n_users"),
         (
@@ -84,8 +84,8 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
         ),
         (([0], ["a"], [0, 1], np.array(["b", 5], object)), r"test_items\[1\] is 5; ids must be"),
         (([0], ["a"], [0], np.array([[], 0], object)[:1]), "train_items and test_items must hold"),
-        ((["a"], ["x"], ["a"], ["x"]), r"test_items\[0\]: user a and item x are also a training"),
-        ((["a", "a"], ["x", "x"], [], []), r"train_items\[1\]: user a and item x .*together twice"),
+        ((["a"], ["x"], ["a"], ["x"]), "^user a and item x are also a training"),
+        ((["a", "a"], ["x", "x"], [], []), "^user a and item x are two training"),
     ],
 )
 def test_pairs_that_do_not_belong_are_refused(pairs, message):
@@ -99,9 +99,13 @@ def test_pairs_that_do_not_belong_are_refused(pairs, message):
         (
             ([0, 3], [0, 1], [0], [1]),
             {"n_users": 3},
-            r"train_users\[1\], .*user 3 is not in 0\.\.2",
+            "n_users is 3, but train_users and test_users have the user 3",
         ),
-        (([0], [0], [0], [9]), {"n_items": 9}, r"test_items\[0\]: item 9 is not in 0\.\.8"),
+        (
+            ([0], [0], [0], [9]),
+            {"n_items": 9},
+            "n_items is 9, but train_items and test_items have the item 9",
+        ),
         (([0], [0], [0], [1]), {"n_users": 0}, r"n_users is 0"),
         (([0], [0], [0], [1]), {"n_items": 2.5}, r"n_items is 2\.5"),
         (([0], ["a"], [0], ["b"]), {"n_items": 3}, "n_items is 3; give n_items only where ids are"),
@@ -241,10 +245,10 @@ def test_names_that_are_not_one_each(names, message):
 @pytest.mark.parametrize(
     ("users", "items", "message"),
     [
-        ([0], [3], r"^users\[0\], items\[0\]: item 3 is not in 0\.\.2"),
-        ([0, 1], [1, 1], r"^users\[1\], items\[1\]: user 1 is not in 0\.\.0"),
-        ([0, 0], [1, 1], r"^users\[1\], items\[1\]: user 0 and item 1 occur together twice"),
-        ([0, 0], [1, 0], r"^users\[1\], items\[1\]: user 0 and item 0 are also a training event"),
+        ([0], [3], r"^items\[0\] is 3; items must be at most the number of items less one"),
+        ([0, 1], [1, 1], r"^users\[1\] is 1; users must be at most the number of users less"),
+        ([0, 0], [1, 1], "^user 0 and item 1 are held out twice"),
+        ([0, 0], [1, 0], "^user 0 and item 0 are also a training event"),
     ],
 )
 def test_held_out_events_that_do_not_belong(users, items, message):
@@ -265,7 +269,7 @@ def test_of_repeated_pairs_the_first_counts_and_training_comes_first(train, test
     assert list(zip(split.users.tolist(), split.items.tolist(), strict=True)) == kept
     assert split.train.data.tolist() == [1.0] * len(set(train))
     if len(set(train + test)) < len(train + test):
-        with pytest.raises(ValueError, match=r"together twice|also a training event"):
+        with pytest.raises(ValueError, match=r"two training|held out twice|also a train"):
             Split.from_pairs(*columns, **sizes)
 
 
@@ -281,7 +285,7 @@ def test_pairs_that_are_named_may_be_repeated():
 def test_of_many_repeated_pairs_the_first_repetition_is_named():
     items = np.random.default_rng(0).integers(400, size=1000)
     first = next(i for i in range(1000) if items[i] in items[:i])
-    with pytest.raises(ValueError, match=rf"train_items\[{first}\]: .*together twice"):
+    with pytest.raises(ValueError, match=f"user 0 and item {items[first]} are two training events"):
         Split.from_pairs(np.zeros(1000, int), items, [], [], n_items=400)
 
 
@@ -374,7 +378,7 @@ def test_read_split_takes_the_numbers_of_users_and_items(tmp_path):
     split = read_split(train, test, n_users=5, n_items=9)
     assert split.train.shape == (5, 9)
     assert split.n_candidates.tolist() == [8]
-    with pytest.raises(ValueError, match=r"test, line 1: item 7 is not in 0\.\.5"):
+    with pytest.raises(ValueError, match=r"n_items is 6, but .*train and .*test have the item 7"):
         read_split(train, test, n_users=5, n_items=6)
 
 
@@ -392,11 +396,17 @@ def test_read_split_takes_the_numbers_of_users_and_items(tmp_path):
         ("0\t0\t5\n0\t2\r1\t0\n", r"train, line 2: 3 columns expected, 2 found: '0\\t2'"),
         ("0\t0\n\n0\t2\n", r"train, line 2: 2 columns expected, 1 found: ''"),
         ("0\t0\n0\t\n", r"train, line 2: column 2 must be a whole number .*'0\\t'"),
-        ("0\t0\n0\tx\n", r"train, line 2: column 2 must be a whole number in 0..\d+: '0\\tx'"),
-        ("-1\t0\n", r"train, line 1: column 1 must be a whole number in 0..\d+: '-1\\t0'"),
+        (
+            "0\t0\n0\tx\n",
+            r"train, line 2: column 2 must be a whole number .*: '0\\tx'",
+        ),
+        ("-1\t0\n", r"train, line 1: column 1 must be a whole number in 0..\d+, .*: '-1\\t0'"),
         ("0\t0\n-1\t2\n", r"train, line 2: column 1 must be a whole number .*'-1\\t2'"),
         ("0\t0\n0\t2.0\n", r"train, line 2: column 2 must be a whole number"),
         ("0\t0\n0\t2e0\n", r"train, line 2: column 2 must be a whole number"),
+        ("0\t0\n0\t02\n", r"train, line 2: column 2 must be .*, as in 7, not 07 or 7.0: '0\\t02'"),
+        ("0\t0\n0\t 2\n", r"train, line 2: column 2 must be a whole number"),
+        ("0\t0\n+0\t2\n", r"train, line 2: column 1 must be a whole number"),
         ("True\t0\n", r"train, line 1: column 1 must be a whole number"),
         ('0\t0\n"0\t2"\n', r"train, line 2: column 1 must be a whole number"),
         ("0\t0\n0\t2\x00\n", r"train, line 2: column 2 must be a whole number"),
@@ -406,7 +416,7 @@ def test_read_split_takes_the_numbers_of_users_and_items(tmp_path):
         ("0\t0\n" + "9" * 5000 + "\t2\n", r"train, line 2: column 1 must be a whole number"),
         (b"0\t0\n\xff\xfe\t1\n", r"train, line 2: column 1 must be a whole number"),
         ("<!DOCTYPE html>\n<html></html>\n", r"train, line 1: 2 columns expected"),
-        ("0\t0\n0\t2\n0\t0\n", r"train, line 3: user 0 and item 0 occur together twice"),
+        ("0\t0\n0\t2\n0\t0\n", "^user 0 and item 0 are two training events"),
         ("0\t0\n0\t3\n", r"number the items from 0 without a gap, but item 2 is missing and 3 is"),
         ("0\t0\n" * 70_000 + "0\tx\n", r"train, line 70001: column 2 must be a whole number"),
         ("0\t0\n" * 70_000 + "0\n", r"train, line 70001: 2 columns expected, 1 found: '0'"),
@@ -424,8 +434,8 @@ def test_malformed_training_file(tmp_path, train, message):
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ("0\t1\n1\t2\n", r"test, line 2: user 1 and item 2 are also a training event"),
-        ("0\t1\n0\t1\n", r"test, line 2: user 0 and item 1 occur together twice"),
+        ("0\t1\n1\t2\n", "user 1 and item 2 are also a training event"),
+        ("0\t1\n0\t1\n", "user 0 and item 1 are held out twice"),
         ("0\t1\n1\tx\n", r"test, line 2: column 2 must be a whole number"),
     ],
 )
@@ -594,7 +604,7 @@ def test_events_that_cannot_be_split(change, message):
         ({"user": [1], "item": [2], "timestamp": 5}, r"shape \(\); it must be one flat list"),
         (
             {"user": [1], "item": [2], "timestamp": np.ma.masked_equal([5], 5)},
-            r"events\['timestamp'\] .* without a mask",
+            r"events\['timestamp'\] is a masked array; remove",
         ),
         (
             {"user": [1], "item": pd.Series([2]), "timestamp": pd.Series([5], index=[1])},

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics import _arguments
-from sampled_metrics._arguments import FloatArray, IntArray
+from sampled_metrics._arguments import (
+    FloatArray,
+    IntArray,
+    as_choice,
+    as_flag,
+    as_generator,
+    as_integer,
+    as_integers,
+    as_number,
+)
 from sampled_metrics.scoring import as_events
 
 if TYPE_CHECKING:
@@ -27,8 +35,73 @@ EVENTS_AT_ONCE = 2**16  # whose factors are copied at once
 PAIRS_AT_ONCE = 2**22  # of items, whose similarities are computed at once
 
 
+class _Fitted:
+    """What is the same in all recommenders: checks, and what `fit` and `scores` promise."""
+
+    _shape: tuple[int, int]  # of the training events, once there was a fit
+
+    def fit(self, train: sparse.csr_array) -> Self:
+        """Fit to training events.
+
+        Parameters
+        ----------
+        train : scipy.sparse.csr_array, shape (n_users, n_items)
+            A one per training event, nothing else.
+
+        Returns
+        -------
+        Self
+            The recommender itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If `train` is not sparse or holds anything but ones.
+        """
+        events = as_events(train)
+        self._fit(events)
+        self._shape = events.shape
+        return self
+
+    def _fit(self, events: sparse.csr_array) -> None:
+        raise NotImplementedError
+
+    def scores(self, users: ArrayLike) -> FloatArray:
+        """Score all items.
+
+        Parameters
+        ----------
+        users : array_like of int, shape (n,)
+            Users, in 0..n_users - 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_items)
+            The scores, higher for better items.
+
+        Raises
+        ------
+        ValueError
+            If nothing was fitted, or a user is out of range.
+        """
+        high = self._fitted()[0] - 1
+        rows = as_integers("users", users, 0, high, "the number of users less one")
+        if rows.ndim != 1:
+            raise ValueError(f"users has shape {rows.shape}; users must be a flat list")
+        return self._score(rows)
+
+    def _score(self, users: IntArray) -> FloatArray:
+        raise NotImplementedError
+
+    def _fitted(self) -> tuple[int, int]:
+        """Return how many users and items were fitted, or say that there was no fit."""
+        if not hasattr(self, "_shape"):
+            raise ValueError(f"{type(self).__name__} is not fitted; call fit(train) first")
+        return self._shape
+
+
 @dataclass(eq=False)
-class MatrixFactorization:
+class MatrixFactorization(_Fitted):
     r"""Matrix factorization of implicit feedback (recommender X of the paper).
 
     The score of item i for user u is :math:`\hat y(u, i) = \langle v_u, v_i \rangle`. The factors
@@ -96,41 +169,23 @@ class MatrixFactorization:
     item_factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.n_factors = _arguments.as_integer("n_factors", self.n_factors)
-        self.n_iterations = _arguments.as_integer("n_iterations", self.n_iterations)
+        self.n_factors = as_integer("n_factors", self.n_factors)
+        self.n_iterations = as_integer("n_iterations", self.n_iterations)
         # Zero would leave the system of a user without training events singular.
-        self.regularization = _arguments.as_number("regularization", self.regularization)
-        weight = _arguments.as_number("unobserved_weight", self.unobserved_weight, zero=True)
+        self.regularization = as_number("regularization", self.regularization)
+        weight = as_number("unobserved_weight", self.unobserved_weight, zero=True)
         self.unobserved_weight = weight
-        self.progress = _arguments.as_flag("progress", self.progress)
-        _arguments.as_generator(self.rng)
+        self.progress = as_flag("progress", self.progress)
+        as_generator(self.rng)
 
-    def fit(self, train: sparse.csr_array) -> Self:
-        """Fit to training events.
-
-        Parameters
-        ----------
-        train : scipy.sparse.csr_array, shape (n_users, n_items)
-            A one per training event, nothing else.
-
-        Returns
-        -------
-        Self
-            The recommender itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If `train` is not sparse or holds anything but ones.
-        """
+    def _fit(self, by_user: sparse.csr_array) -> None:
         from scipy import sparse
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
         from tqdm import tqdm
 
-        by_user = as_events(train)
         by_item = sparse.csr_array(by_user.T)
         shape = by_item.shape[0], self.n_factors
-        self.item_factors = INITIAL_SCALE * _arguments.as_generator(self.rng).standard_normal(shape)
+        self.item_factors = INITIAL_SCALE * as_generator(self.rng).standard_normal(shape)
         steps = tqdm(range(self.n_iterations), "iterations", delay=2, disable=not self.progress)
         # The products are small: on a busy machine, waiting for a second thread took ten times as
         # long as the work.
@@ -138,7 +193,6 @@ class MatrixFactorization:
             for _ in steps:
                 self.user_factors = self._solve(by_user, self.item_factors)
                 self.item_factors = self._solve(by_item, self.user_factors)
-        return self
 
     def _solve(self, events: sparse.csr_array, fixed: FloatArray) -> FloatArray:
         """Return the factors of the rows of `events` that are best while the others are fixed.
@@ -180,9 +234,9 @@ class MatrixFactorization:
             If nothing was fitted, or `train` has another shape.
         """
         events = as_events(train)
-        u, v = _fitted(self, "user_factors"), _fitted(self, "item_factors")
-        if events.shape != (len(u), len(v)):
-            raise ValueError(f"train has shape {events.shape}; the fit had {(len(u), len(v))}")
+        if events.shape != (shape := self._fitted()):
+            raise ValueError(f"train has shape {events.shape}; the fit had {shape}")
+        u, v = self.user_factors, self.item_factors
         users, items = events.nonzero()
         scores = sum(u[users, f] * v[items, f] for f in range(u.shape[1]))
         everywhere = np.sum((u.T @ u) * (v.T @ v))  # the squared scores of all pairs
@@ -192,26 +246,8 @@ class MatrixFactorization:
             + self.regularization * (np.sum(u**2) + np.sum(v**2))
         )
 
-    def scores(self, users: ArrayLike) -> FloatArray:
-        """Score all items.
-
-        Parameters
-        ----------
-        users : array_like of int, shape (n,)
-            Users, in 0..n_users - 1.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_items)
-            The scores, higher for better items.
-
-        Raises
-        ------
-        ValueError
-            If nothing was fitted, or a user is out of range.
-        """
-        factors = _fitted(self, "user_factors")
-        return np.asarray(factors[_as_users(users, len(factors))] @ self.item_factors.T)
+    def _score(self, users: IntArray) -> FloatArray:
+        return np.asarray(self.user_factors[users] @ self.item_factors.T)
 
 
 def _regress(z: FloatArray) -> FloatArray:
@@ -231,7 +267,7 @@ def _regress(z: FloatArray) -> FloatArray:
 
 
 @dataclass(eq=False)
-class ItemKNN:
+class ItemKNN(_Fitted):
     r"""Item-based collaborative filtering (recommenders Y and Z of the paper).
 
     Items are similar if the same users have events with them. With :math:`U_i` the users of item i
@@ -309,37 +345,20 @@ class ItemKNN:
     similarity: FloatArray | sparse.csc_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.exponent = _arguments.as_number("exponent", self.exponent)
+        self.exponent = as_number("exponent", self.exponent)
         for name in ("row_neighbors", "column_neighbors"):
             if getattr(self, name) is not None:
-                setattr(self, name, _arguments.as_integer(name, getattr(self, name)))
+                setattr(self, name, as_integer(name, getattr(self, name)))
         for name in ("counts_itself", "divide_by_row_sum"):
-            setattr(self, name, _arguments.as_flag(name, getattr(self, name)))
+            setattr(self, name, as_flag(name, getattr(self, name)))
         if self.self_similarity is not None:
-            self.self_similarity = _arguments.as_flag("self_similarity", self.self_similarity)
-        _arguments.as_choice("row_norm", self.row_norm, ("l2", None))
+            self.self_similarity = as_flag("self_similarity", self.self_similarity)
+        as_choice("row_norm", self.row_norm, ("l2", None))
 
-    def fit(self, train: sparse.csr_array) -> Self:
-        """Fit to training events.
-
-        Parameters
-        ----------
-        train : scipy.sparse.csr_array, shape (n_users, n_items)
-            A one per training event, nothing else.
-
-        Returns
-        -------
-        Self
-            The recommender itself, fitted.
-
-        Raises
-        ------
-        ValueError
-            If `train` is not sparse or holds anything but ones.
-        """
+    def _fit(self, events: sparse.csr_array) -> None:
         from scipy import sparse
 
-        self._train = as_events(train)
+        self._train = events
         if self.column_neighbors is None:
             kept = self._nearest(self.row_neighbors)
         else:  # similarities are symmetric, so that rows of the one are columns of the other
@@ -360,7 +379,6 @@ class ItemKNN:
             self.similarity = sparse.csc_array(kept)
         # Summed in the order of scores, so that a user of all an item's neighbors scores exactly 1.
         self._row_sums = self._sum(sparse.csr_array(np.ones((1, n_items))))
-        return self
 
     def _nearest(self, k: int | None) -> sparse.csr_array:
         """Return in each row the similarities to the item's k nearest, or to all items."""
@@ -388,26 +406,8 @@ class ItemKNN:
         sums = events @ self.similarity.T
         return sums if isinstance(sums, np.ndarray) else np.asarray(sums.toarray())
 
-    def scores(self, users: ArrayLike) -> FloatArray:
-        """Score all items.
-
-        Parameters
-        ----------
-        users : array_like of int, shape (n,)
-            Users, in 0..n_users - 1.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_items)
-            The scores, higher for better items.
-
-        Raises
-        ------
-        ValueError
-            If nothing was fitted, or a user is out of range.
-        """
-        train = _fitted(self, "_train")
-        sums = self._sum(train[_as_users(users, train.shape[0])])
+    def _score(self, users: IntArray) -> FloatArray:
+        sums = self._sum(self._train[users])
         if self.divide_by_row_sum:
             sums /= np.where(self._row_sums > 0, self._row_sums, 1.0)
         return sums
@@ -427,17 +427,3 @@ def _norms(matrix: sparse.csr_array) -> FloatArray:
     squares = matrix.data**2
     norms = np.sqrt([np.sort(squares[a:b]).sum() for a, b in pairwise(matrix.indptr)])
     return np.where(norms > 0, norms, 1.0)
-
-
-def _as_users(users: ArrayLike, n_users: int) -> IntArray:
-    rows = _arguments.as_integers("users", users, 0, n_users - 1, "the number of users less one")
-    if rows.ndim != 1:
-        raise ValueError(f"users has shape {rows.shape}; users must be a flat list")
-    return rows
-
-
-def _fitted(model: object, name: str) -> Any:
-    """Return what `fit` has learned, or say that there was no fit."""
-    if not hasattr(model, name):
-        raise ValueError(f"{type(model).__name__} is not fitted; call fit(train) first")
-    return getattr(model, name)

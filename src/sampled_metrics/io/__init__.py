@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from sampled_metrics.io._columns import open_table
-from sampled_metrics.io._files import open_lines, read_integers
+from sampled_metrics.io._files import read_integers, read_text
 from sampled_metrics.io._pairs import pairs_of
 from sampled_metrics.io.rank_tables import (
     COLUMNS,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "ByUser",
-    "open_lines",
     "open_table",
     "pairs_of",
     "rank_table",
@@ -32,6 +31,7 @@ __all__ = [
     "read_qrels",
     "read_ranks",
     "read_run",
+    "read_text",
     "write_ranks",
 ]
 

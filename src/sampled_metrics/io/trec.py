@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import StringIO
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sampled_metrics._arguments import as_path
-from sampled_metrics.io._files import open_lines
+from sampled_metrics.io._files import read_text
 from sampled_metrics.io.recommendations import from_recommendations
 from sampled_metrics.ranks import Ranks
 
@@ -179,7 +180,7 @@ def _read(
 
     users, items, values, lines = [], [], [], []
     user, item, at = (columns.index(name) for name in ("user", "item", value))
-    for number, line in enumerate(open_lines(as_path("path", path)), start=1):
+    for number, line in enumerate(StringIO(read_text(as_path("path", path))), start=1):
         fields = line.split()
         if not fields:
             continue

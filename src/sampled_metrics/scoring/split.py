@@ -29,13 +29,14 @@ from sampled_metrics._arguments import (
     read_only,
     same_index,
 )
-from sampled_metrics.io import open_lines, read_integers
+from sampled_metrics.io import read_integers, read_text
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 __all__ = ["Split", "leave_last_out", "read_split"]
 
+Pairs = tuple[IntArray, IntArray]  # of users and items, by number
 Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
 
 
@@ -85,19 +86,19 @@ class Split:
     ) -> None:
         events = as_events(train)
         same_index(users=users, items=items)
-        rows = as_integers("users", users, 0, LARGEST_ID, "2**31 - 1")
-        columns = as_integers("items", items, 0, LARGEST_ID, "2**31 - 1")
-        _check_pairs("", rows, columns, *events.shape)
+        n_users, n_items = events.shape
+        rows = as_integers("users", users, 0, n_users - 1, "the number of users less one")
+        columns = as_integers("items", items, 0, n_items - 1, "the number of items less one")
+        _same_length("", rows, columns)
         names = (
-            as_names("user_names", user_names, events.shape[0]),
-            as_names("item_names", item_names, events.shape[1]),
+            as_names("user_names", user_names, n_users),
+            as_names("item_names", item_names, n_items),
         )
         for i in _repeats(rows, columns)[:1]:
-            pair = pair_name(rows[i], columns[i], names)
-            raise _PairError("", i, f"{pair} occur together twice")
+            raise ValueError(f"{pair_name(rows[i], columns[i], names)} are held out twice")
         for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
             pair = pair_name(rows[i], columns[i], names)
-            raise _PairError("", i, f"{pair} are also a training event; hold out another item")
+            raise ValueError(f"{pair} are also a training event; hold out another item")
         checked = (events, read_only(rows), read_only(columns), *names)
         for field, value in zip(fields(self), checked, strict=True):
             object.__setattr__(self, field.name, value)
@@ -176,21 +177,11 @@ class Split:
         items = {"train_items": train_items, "test_items": test_items}
         (rows, test_rows), n_rows, user_names = number_ids("n_users", n_users, users)
         (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
+        _same_length("train_", rows, columns)
+        _same_length("test_", test_rows, test_columns)
         train, test = (rows, columns), (test_rows, test_columns)
         names = (user_names, item_names)
         return _build(train, test, (n_rows, n_columns), names, first=repeated == "first")
-
-
-class _PairError(ValueError):
-    """A pair that does not belong; `part` and `position` let a reader of files name the line."""
-
-    def __init__(self, part: str, position: int, problem: str) -> None:
-        super().__init__(part, int(position), problem)
-        self.part, self.position, self.problem = part, int(position), problem
-
-    def __str__(self) -> str:
-        i, part = self.position, self.part
-        return f"{part}users[{i}], {part}items[{i}]: {self.problem}"
 
 
 def as_events(train: sparse.csr_array) -> sparse.csr_array:
@@ -217,18 +208,16 @@ def as_events(train: sparse.csr_array) -> sparse.csr_array:
 
 
 def _build(
-    train: tuple[IntArray, IntArray],
-    test: tuple[IntArray, IntArray],
+    train: Pairs,
+    test: Pairs,
     shape: tuple[int, int],
     names: Names = (None, None),
     *,
     first: bool = False,
 ) -> Split:
-    """Return the split of 0-based pairs, the first of each; or name one that does not belong."""
+    """Return the split of pairs of numbers, or of the first of each pair."""
     from scipy import sparse
 
-    _check_pairs("train_", *train, *shape)
-    _check_pairs("test_", *test, *shape)
     if first:
         users, items = (np.concatenate(both) for both in zip(train, test, strict=True))
         is_first = np.ones(len(users), dtype=bool)
@@ -236,28 +225,22 @@ def _build(
         in_train, in_test = np.split(is_first, [len(train[0])])
         train = train[0][in_train], train[1][in_train]
         test = test[0][in_test], test[1][in_test]
-    cells = train[0].astype(np.int32, copy=False), train[1].astype(np.int32, copy=False)
+    cells = train[0].astype(np.int32), train[1].astype(np.int32)
     # One byte for a one, until duplicates, which scipy adds up, are known to be absent.
     events = sparse.csr_array((np.ones(len(cells[0]), np.int8), cells), shape=shape)
-    for i in _repeats(*train)[:1] if events.nnz < len(cells[0]) else ():
+    if events.nnz < len(cells[0]):
+        i = _repeats(*train)[0]
         pair = pair_name(train[0][i], train[1][i], names)
-        raise _PairError("train_", i, f"{pair} occur together twice")
-    try:
-        return Split(events, *test, *names)
-    except _PairError as error:
-        error.part = "test_"  # as the caller's arguments are called
-        raise
+        raise ValueError(f"{pair} are two training events; keep one of them")
+    return Split(events, *test, *names)
 
 
-def _check_pairs(part: str, users: IntArray, items: IntArray, n_users: int, n_items: int) -> None:
+def _same_length(part: str, users: IntArray, items: IntArray) -> None:
     if users.ndim != 1 or users.shape != items.shape:
         raise ValueError(
             f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
             "flat lists of the same length"
         )
-    for what, ids, n in (("user", users, n_users), ("item", items, n_items)):
-        for i in np.flatnonzero(ids >= n)[:1]:
-            raise _PairError(part, i, f"{what} {ids[i]} is not in 0..{n - 1}")
 
 
 def pair_name(user: int, item: int, names: Names) -> str:
@@ -317,18 +300,15 @@ def read_split(
     ...     read_split(train, test).n_candidates
     array([1, 2])
     """
-    files = as_path("train_path", train_path), as_path("test_path", test_path)
-    train, test = (read_integers(file, open_lines(file), 2, more=True) for file in files)
+    paths = as_path("train_path", train_path), as_path("test_path", test_path)
+    tables = [read_integers(path, read_text(path), ["user", "item"], more=True) for path in paths]
+    train, test = ((table["user"].to_numpy(), table["item"].to_numpy()) for table in tables)
     where = f"{train_path} and {test_path}"
     shape = (
         count_ids("n_users", n_users, [train[0], test[0]], where),
         count_ids("n_items", n_items, [train[1], test[1]], where),
     )
-    try:
-        return _build((train[0], train[1]), (test[0], test[1]), shape)
-    except _PairError as error:
-        path = train_path if error.part == "train_" else test_path
-        raise ValueError(f"{path}, line {error.position + 1}: {error.problem}") from None
+    return _build(train, test, shape)
 
 
 def leave_last_out(
@@ -443,12 +423,11 @@ def _times(values: Any) -> NDArray[Any]:
     dtype: Any = getattr(values, "dtype", None)
     if hasattr(dtype, "tz"):  # NumPy's dates have no time zone
         values = values.to_numpy(f"datetime64[{dtype.unit}]")
-    masked = np.ma.isMaskedArray(values)
-    time = np.asarray(values) if masked else as_array(name, values)
-    if masked or time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
+    time = as_array(name, values)
+    if time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
         raise ValueError(
             f"{name} has dtype {time.dtype} and shape {time.shape}; it must be one flat list of "
-            "numbers or of dates (datetime64, which pandas.to_datetime returns), without a mask"
+            "numbers or of dates (datetime64, which pandas.to_datetime returns)"
         )
     for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
         raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
