@@ -385,6 +385,15 @@ def test_where_the_system_limits_no_memory_it_is_watched(tmp_path, monkeypatch):
     assert "took more than 200 MB of memory" in problems(score)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="has no groups of processes")
+def test_what_a_submission_starts_ends_with_it(tmp_path):
+    psutil = pytest.importorskip("psutil")
+    started = "import subprocess; subprocess.Popen(['sleep', '98765'])"
+    assert lost(graded(tmp_path, f"{started}\n{TASK_2}", tasks=[2])) == {}
+    left = [process.info["cmdline"] for process in psutil.process_iter(["cmdline"])]
+    assert ["sleep", "98765"] not in left
+
+
 # --- The package ---------------------------------------------------------------------------------
 
 CALL = "Draw(m, n_items=n, replacement=replacement).pmf(r)"
