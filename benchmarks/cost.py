@@ -4,7 +4,7 @@
     python benchmarks/cost.py --smoke    # a tiny size, to see that it runs; writes nothing
 
 A model of 64 factors in single precision scores n items, from a thousand to ten million.
-"exact" is `Ranks.from_model`: score all items for a block of users in one matrix product, and count.
+"exact" is `Ranks.from_model`: score all items for a block of users in one product, and count.
 "product" is that matrix product alone. "sampled" draws m items for each user, with replacement,
 gathers their factors, scores them and counts; "draw" and "gather" are its first two steps alone.
 All on one core: what counts is the time that the processor worked for us, not what it did for

@@ -124,7 +124,7 @@ def main():
     model = Factors(n_users, n_items, 16, one_buffer=False)
     fewer, all_users = (synthetic_split(n, n_items) for n in (n_users // 4, n_users))
     print(
-        f"peak memory of Ranks.from_model: {peak_memory(model, fewer):,.1f} MB for {n_users // 4:,} "
+        f"peak memory: {peak_memory(model, fewer):,.1f} MB for {n_users // 4:,} "
         f"users, {peak_memory(model, all_users):,.1f} MB for {n_users:,} users; "
         f"users x items would be {4e-6 * n_users * n_items:,.1f} MB"
     )

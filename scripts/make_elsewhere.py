@@ -143,9 +143,9 @@ def expected(ranks):
     """Return the expected value of each estimate, one row per size of sample and recommender."""
     tables = []
     for size in SIZES:
-        rows = expected_evaluation(
-            ranks, METRICS, Draw(size), ESTIMATORS, fit="paper", progress=False
-        )
+        how = {"estimators": ESTIMATORS, "fit": "paper", "progress": False}
+        rows = evaluate(ranks, METRICS, Draw(size), **how).table
+        rows = rows[rows["estimator"] != "exact"]
         index = ["recommender", "estimator"]
         wide = rows.pivot(index=index, columns="metric", values="value").reset_index()
         tables.append(wide.assign(n_samples=size))

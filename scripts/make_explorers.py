@@ -7,6 +7,8 @@ are surely behind it, and what an evaluation among m sampled items reports on av
 explorer_plan.csv has what `compare` finds for each pair of X, Y and Z, metric, estimator and m.
 """
 
+from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,8 @@ from sampled_metrics import (
     Recall,
     ReciprocalRank,
     Uncorrected,
+    compare,
+    evaluate,
 )
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
@@ -98,8 +102,20 @@ def plan():
     metrics = [Recall(k=10), NDCG(k=10), AveragePrecision(), AUC()]
     draws = [*(Draw(m, replacement=False) for m in (10, 20, 50, 100, 200, 500)), None]
     estimators = {"uncorrected": Uncorrected(), "corrected": BiasVariance(0.1)}
-    found = power_analysis(recommenders, metrics, draws, estimators)
-    return found.loc[:, :"variance_sampling"]
+    tables = []
+    for draw in draws:
+        if draw is not None:
+            found = evaluate(recommenders, metrics, draw, estimators=estimators).orders()
+            tables.append(found.loc[:, :"variance_sampling"].assign(n_samples=draw.n_samples))
+            continue
+        for one, other in combinations(recommenders, 2):
+            for metric in metrics:
+                found = asdict(compare(recommenders[one], recommenders[other], metric))
+                names = {"first": one, "second": other, "metric": str(metric)}
+                tables.append(pd.DataFrame([names | {"estimator": "exact"} | found]))
+    table = pd.concat(tables, ignore_index=True).astype({"n_samples": "Int64"})
+    names = ["first", "second", "metric", "estimator", "n_samples"]
+    return table[[*names, *table.columns.difference(names, sort=False)]]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from sampled_metrics import Draw, Ranks, Recall, Uncorrected
+from sampled_metrics import Draw, Ranks, Recall, Uncorrected, evaluate, simulate
 from sampled_metrics_book import slope_chart, use_style
 
 BOOK = Path(__file__).parents[1] / "book"
@@ -21,12 +21,12 @@ if __name__ == "__main__":
         name.upper(): Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
         for name in "xyz"
     }
-    exact = exact_evaluation(recommenders, [Recall(k=10)])
-    runs = sampled_evaluation(
+    exact = evaluate(recommenders, [Recall(k=10)]).table
+    runs = simulate(
         recommenders,
         [Recall(k=10)],
         Draw(100, replacement=False),
-        {"uncorrected": Uncorrected()},
+        estimators={"uncorrected": Uncorrected()},
         repeats=100,
         rng=2020,
     )

@@ -141,7 +141,7 @@ def setup(app):
     # Threads that wait for each other take minutes where something else keeps the cores busy, and
     # their sums would differ, in the last digits, with the number of cores. Kernels inherit this.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    computed = ("src/**/*.py", "book/data/*", "book/_ext/*.py", "requirements.txt")
+    computed = ("src/**/*.py", "src/**/*.toml", "book/data/*", "book/_ext/*.py", "requirements.txt")
     app.add_config_value("book_computes", fingerprint(*computed), "env")  # reads all pages again
     shown = ("book/_static/*", "book/api.md")
     app.add_config_value("book_shows", fingerprint(*shown), "html")  # writes all pages again

@@ -54,8 +54,7 @@ Put what was handed in into a folder: notebooks, modules, zips, or a folder each
     .venv/bin/python assignment/grade.py submissions --out graded
 
 writes graded/scores.csv and, for each, a page of feedback. Add --hide-answers to keep the right
-values to yourself. The submitted code runs with your rights, so use an account or a container that
-holds nothing of value.
+values to yourself. The submitted code may do whatever you may, so run the grader in a container.
 
 Gradescope: in run_autograder, call
     python grade.py /autograder/submission --gradescope /autograder/results/results.json

@@ -1,10 +1,9 @@
 """Exercises answered in the page: a place for an answer under each, and lists of them by part.
 
-A page knows of an answer what its cell says, ``check = Answer(digests, *labels)``, and no more.
-The rest is up to the browser. Without JavaScript the place says so.
+A page knows the answer that its cell names, ``check = Answer("ex-name")``; the browser checks it.
+Without JavaScript the place says so.
 """
 
-import ast
 import json
 import re
 from html import escape
@@ -14,19 +13,18 @@ from docutils import nodes
 
 from sampled_metrics_book import Answer
 
+CALL = re.compile(r'^check = Answer\("(.*?)"(, percent=True)?\)$', re.M)
 BLANK = re.compile(r"(Solution to)(<a [^>]*>) ")  # is underlined
 WITHOUT = "<noscript>With JavaScript, this page checks your answer.</noscript>"
 
 
 def called(code):
-    """Return digests, labels and unit of the `Answer` that a cell makes, or None."""
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Answer":
-            digests, *labels = map(ast.literal_eval, node.args)
-            options = {word.arg: ast.literal_eval(word.value) for word in node.keywords}
-            names = Answer(digests, *labels, **options).labels if labels else []
-            return {"digests": digests.split(), "labels": names, "percent": False, **options}
-    return None
+    """Return what is right, the labels and the unit of the `Answer` that a cell makes, or None."""
+    found = CALL.search(code)
+    if not found:
+        return None
+    answer, percent = Answer(found[1], percent=bool(found[2])), bool(found[2])
+    return {"accepted": answer.accepted, "labels": answer.labels, "percent": percent}
 
 
 def add_boxes(app, doctree):
@@ -34,8 +32,7 @@ def add_boxes(app, doctree):
     found = app.env.metadata[app.env.docname].setdefault("answers", {})
     for exercise in doctree.findall(lambda node: node.tagname.startswith("exercise_")):
         for block in exercise.findall(nodes.literal_block):
-            answer = called(block.astext()) if "Answer(" in block.astext() else None
-            if answer:
+            if answer := called(block.astext()):
                 name = exercise["label"]
                 found[name] = answer
                 cell = block.parent.parent

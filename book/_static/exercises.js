@@ -1,11 +1,11 @@
 // The exercises: fields for an answer, what is right of it, and what was answered before.
 (() => {
 "use strict";
-const { judge, told, isTruth } = globalThis.answers;
+const { judge, told } = globalThis.answers;
 const { kept } = globalThis;
 const isSolved = (answer, entries) =>
   Array.isArray(entries) && judge(answer, entries.map(String)).every(Boolean)
-    && entries.length === answer.digests.length;
+    && entries.length === answer.accepted.length;
 
 // --- the fields of an exercise
 
@@ -16,7 +16,7 @@ function make(tag, properties, ...children) {
 }
 
 function makeField(answer, place, label, id) {
-  const field = isTruth(answer.digests, place)
+  const field = typeof answer.accepted[place] === "boolean"
     ? make("select", {}, ...["", "True", "False"].map((text) => make("option", { textContent: text })))
     : make("input", { type: "text", autocomplete: "off", spellcheck: false, autocapitalize: "off" });
   const verdict = make("span", { className: "verdict", id: `${id}-${place}` });
@@ -32,16 +32,14 @@ function showVerdict(verdict, right) {
 
 function fill(box) {
   const answer = JSON.parse(box.dataset.answer), name = box.dataset.exercise;
-  const labels = answer.labels.length ? answer.labels
-    : answer.digests.map((_, place) => (answer.digests.length > 1 ? `entry ${place + 1}` : "answer"));
-  const fields = labels.map((label, place) => makeField(answer, place, label, name));
+  const fields = answer.labels.map((label, place) => makeField(answer, place, label, name));
   const status = make("p", { role: "status" });
   const entries = () => fields.map(([field]) => field.value);
 
   function check() {
     const right = judge(answer, entries());
     fields.forEach(([, verdict], place) => showVerdict(verdict, right[place]));
-    status.textContent = told(labels, right, entries());
+    status.textContent = told(answer, entries());
     box.classList.toggle("solved", right.every(Boolean));
   }
   const typed = fields.some(([field]) => field.matches("input"));

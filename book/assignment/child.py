@@ -1,7 +1,6 @@
 """The process in which a submission runs. grade.py starts one for each, and kills it if need be.
 
-It answers one request a line, in JSON, and knows neither the tests nor the right answers: whatever
-a submission does here, it can only lose its own points.
+It answers one request a line, in JSON, and knows neither the tests nor the right answers.
 """
 
 import ast
@@ -9,7 +8,6 @@ import asyncio
 import codeop
 import contextlib
 import importlib.abc
-import importlib.machinery
 import inspect
 import json
 import os
@@ -22,17 +20,8 @@ import warnings
 import numpy as np
 
 PACKAGE = "sampled_metrics"
-NOT_YOURS = f"the task is to write it without the package {PACKAGE}"
 LONGEST = 2**23
 """How many characters an answer may have."""
-REFUSED = re.compile(
-    r"(os\.(kill|killpg|fork|forkpty|exec|spawn|posix_spawn|system|startfile)"
-    r"|subprocess\.Popen|resource\.(setrlimit|prlimit)|socket\.getaddrinfo)"
-)
-"""Events of sys.addaudithook: no task needs other processes, signals, or the network."""
-CHANGES = re.compile(r"os\.(remove|rename|rmdir|mkdir|truncate|link|symlink|chmod|chown)")
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-
 
 # --- What leaves and enters this process ---------------------------------------------------------
 
@@ -176,53 +165,12 @@ class Submission:
 # --- Limits --------------------------------------------------------------------------------------
 
 
-class Refused(types.ModuleType):
-    """In the place of the package, its modules, and all they hold: what says so when called."""
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Refused(name)
-
-    def __call__(self, *_, **__):
-        raise RuntimeError(NOT_YOURS)
-
-
-class NoPackage(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports something to refuse when the package is asked for, however that is written."""
+class NoPackage(importlib.abc.MetaPathFinder):
+    """Refuses to import the package, however that is written."""
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == PACKAGE:
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec):
-        return Refused(spec.name)
-
-    def exec_module(self, module):
-        pass
-
-
-def guard(package):
-    """Refuse, for good, what no task needs: the package, and changes outside of its own folder."""
-    package, own = (os.path.realpath(folder) + os.sep for folder in (package, "."))
-
-    def refuse(event, arguments, realpath=os.path.realpath):
-        if REFUSED.fullmatch(event):
-            raise PermissionError(f"a submission may not use {event}")
-        changes = CHANGES.fullmatch(event)
-        if not changes and event != "open":
-            return
-        for path in arguments if changes else arguments[:1]:
-            if isinstance(path, str | bytes | os.PathLike) and path != os.devnull:
-                place = realpath(os.fsdecode(path)) + os.sep
-                if place.startswith(package):
-                    raise PermissionError(NOT_YOURS)
-                if (changes or arguments[2] & WRITING) and not place.startswith(own):
-                    raise PermissionError("a submission may change files in its own folder only")
-
-    sys.meta_path.insert(0, NoPackage())
-    sys.addaudithook(refuse)
+            raise ImportError(f"the task is to write it without the package {PACKAGE}")
 
 
 def limit(seconds, memory):
@@ -248,7 +196,7 @@ def serve():
     if first["scipy"]:
         import scipy.stats  # noqa: F401 - on a cold disk this takes longer than a function may
     limit(first["seconds"], first["memory"])
-    guard(first["package"])
+    sys.meta_path.insert(0, NoPackage())
     submission = Submission()
     for line in requests:
         number, *request = json.loads(line)

@@ -7,8 +7,8 @@ The second grades all in a folder, each a file, a zip or a folder of its own, an
 graded/scores.csv and, for each, a page of feedback (.html) and all that is known (.json).
 
 A submission runs in a process of its own (child.py), which this one holds to its limits of time
-and memory (submission.py); it sees neither the tests (checks.py) nor the right answers. It still
-runs with your rights: use an account or a container that holds nothing of value.
+and memory (submission.py); it is given neither the tests (checks.py) nor the right answers.
+It may do whatever you may, so run this in a container.
 """
 
 import argparse

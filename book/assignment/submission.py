@@ -1,7 +1,6 @@
 """A submission: its cells, read from what was handed in, and the process in which they run."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import queue
@@ -132,9 +131,9 @@ def read_submission(path):
 class Limits:
     """What a submission may use."""
 
-    seconds: float = 10
+    seconds: float = 10.0
     """For one call of a function, or one statement outside of functions."""
-    total: float = 300
+    total: float = 300.0
     """Seconds for everything."""
     memory: int = 2048
     """MB. Linux keeps to it; elsewhere psutil watches, where it is installed."""
@@ -172,10 +171,8 @@ class Process:
         )
         self.lines = queue.Queue(1)  # so a flood waits outside
         threading.Thread(target=self._read, daemon=True).start()
-        package = importlib.util.find_spec(child.PACKAGE).submodule_search_locations[0]
         memory = limits.memory * 2**20 if SYSTEM_LIMITS_MEMORY else None
-        first = {"seconds": int(limits.total) + 1, "memory": memory, "package": package}
-        self._write({**first, "scipy": scipy})
+        self._write({"seconds": int(limits.total) + 1, "memory": memory, "scipy": scipy})
 
     def _read(self):
         with self.process.stdout as answers:
@@ -232,7 +229,9 @@ class Process:
         return f"crashed the process ({signal.Signals(-code).name})"
 
     def end(self):
-        """Kill the process, if it still runs."""
+        """Kill the process and what it has started, as far as they still run."""
+        with contextlib.suppress(AttributeError, OSError):  # Windows has no groups
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
         with contextlib.suppress(OSError):
