@@ -63,7 +63,6 @@ class Metric(ABC):
     called like its class. Fields annotated as `Literal` are checked. Everything in this package
     then works with the metric. A class that is no dataclass works, too, but nothing is checked,
     and its name in print has no parameter but `k`.
-    Corrections also compute the gain between whole ranks, so it must be smooth up to rank k.
 
     Attributes
     ----------
@@ -75,6 +74,9 @@ class Metric(ABC):
         Whether the metric cannot be computed without the number of ranked items.
     rank_only : bool
         Whether the gain depends on nothing but the rank: means over ties are then faster.
+    smooth : bool
+        Whether the gain is known to be smooth in the rank, up to the cutoff. Corrections, which
+        compute it between whole ranks, too, find out where it is not known.
 
     Examples
     --------
@@ -100,7 +102,15 @@ class Metric(ABC):
     symbol: ClassVar[str] = _NameOfTheClass()  # type: ignore[assignment]
     needs_n_items: ClassVar[bool] = False
     rank_only: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
     k: int | None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Forget what was known of another gain."""
+        super().__init_subclass__(**kwargs)
+        if "gain" in vars(cls):
+            for known in ("rank_only", "smooth"):
+                setattr(cls, known, vars(cls).get(known, False))
 
     def __post_init__(self) -> None:
         """Check the cutoff, and the choices that are annotated as `Literal`."""
@@ -427,6 +437,7 @@ class AUC(Metric):
     """
 
     symbol = "AUC"
+    smooth = True
     needs_n_items = True
     k: ClassVar[None] = None  # type: ignore[misc]
 
@@ -479,7 +490,7 @@ class Precision(Metric):
     """
 
     symbol = "Precision"
-    rank_only = True
+    rank_only = smooth = True
     k: int
     denominator: Literal["k", "predicted"] = "k"
 
@@ -519,7 +530,7 @@ class Recall(Metric):
     """
 
     symbol = "Recall"
-    rank_only = True
+    rank_only = smooth = True
     k: int
     denominator: Literal["relevant", "capped"] = "relevant"
 
@@ -554,7 +565,7 @@ class F1(Metric):
     """
 
     symbol = "F1"
-    rank_only = True
+    rank_only = smooth = True
     k: int
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -593,6 +604,7 @@ class AveragePrecision(Metric):
     """
 
     symbol = "AP"
+    smooth = True
     k: int | None = None
     denominator: Literal["capped", "relevant", "hits", "predicted"] = "capped"
 
@@ -647,6 +659,7 @@ class ReciprocalRank(Metric):
     """
 
     symbol = "RR"
+    smooth = True
     k: int | None = None
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -709,7 +722,7 @@ class NDCG(Metric):
     """
 
     symbol = "NDCG"
-    rank_only = True
+    rank_only = smooth = True
     k: int | None = None
     ideal: Literal["relevant", "hits", "full"] = "relevant"
     gains: Literal["linear", "exponential"] = "linear"

@@ -59,6 +59,12 @@ def settled(ranks: Ranks, ties: Ties) -> Ranks:
     return ranks.break_ties(rule)
 
 
+def known_sizes(ranks: Ranks) -> IntArray:
+    """Return the numbers of items of ranks that know them."""
+    assert ranks.n_items is not None
+    return ranks.n_items
+
+
 def with_itself_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     r"""Compute the sampled rank's distribution if the held-out item competes with itself.
 
@@ -137,7 +143,7 @@ def merged_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArra
     >>> merged_pmf(Ranks([3], n_tied=0, n_items=4), 2, 3, ties="won").round(3)
     array([[0.167, 0.667, 0.167]])
     """
-    n = ranks.n_items
+    n = known_sizes(ranks)
     drawn = settled(ranks, "won" if ties == "won" else "random")
     added = settled(ranks, ties)
     itself = (n_samples / n)[:, None]
@@ -176,7 +182,7 @@ def distinct_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatAr
     """
     # Given the rank it is a polynomial of degree m, as that of a draw with replacement is.
     at = nodes_of_ties(settled(ranks, ties), n_samples, replacement=True)
-    others = ranks.n_items[at.entry, None] - 1
+    others = known_sizes(ranks)[at.entry, None] - 1
     another = (at.ranks[:, None] - 1 - np.arange(k)) / others
     each = np.zeros((len(at.ranks), k))
     each[:, 0] = 1
@@ -215,7 +221,7 @@ def mean_rank_hits(ranks: Ranks, n_samples: int, k: int) -> FloatArray:
     """
     from scipy.stats import binom
 
-    others, above = ranks.n_items - 1, ranks.best - 1
+    others, above = known_sizes(ranks) - 1, ranks.best - 1
     level = ranks.n_tied / np.maximum(others - above, 1)  # of those that are not above
     hits = np.zeros(len(ranks))
     for h in range(min(k, n_samples + 1)):

@@ -1,9 +1,11 @@
 """What an estimator solves: few ranks that represent all, and the metric at any rank."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
-from sampled_metrics import NDCG, Draw, Recall
+from sampled_metrics import NDCG, BiasVariance, Draw, Metric, Recall
 from sampled_metrics.corrections import Problem
 from shared import METRICS, SUMS, the_term
 
@@ -102,3 +104,68 @@ def test_designs_cannot_be_changed():
     for array in (weights, p):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+# --- metrics that are not smooth between whole ranks
+
+
+@dataclass(frozen=True)
+class Jump(Metric):
+    """A gain with a jump, and no cutoff that would tell."""
+
+    k: int | None = None
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return np.where(np.asarray(rank) <= 500, 1.0, 0.2)
+
+    def normalizer(self, ranks):
+        return 1
+
+
+@dataclass(frozen=True)
+class JumpOfOurs(NDCG):
+    def gain(self, rank, order, n_relevant, n_items):
+        return np.where(np.asarray(rank) <= 500, 1.0, 0.2)
+
+
+@pytest.mark.parametrize("metric", [Jump(), JumpOfOurs()], ids=["own", "derived"])
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_a_gain_with_a_jump_is_summed_over_all_ranks(metric, replacement, uniform):
+    n, gamma, draw = 3706, 0.1, Draw(100, n_items=3706, replacement=replacement)
+    prior = np.full(n, 1 / n) if uniform else np.arange(n, 0, -1) / (n * (n + 1) / 2)
+    estimator = BiasVariance(gamma, None if uniform else prior)
+    p, exact = draw.pmf(np.arange(1, n + 1)), np.where(np.arange(n) < 500, 1.0, 0.2)
+    weights, of_ranks = prior, prior @ p
+    gram = (weights[:, None] * p).T @ p
+    want = np.linalg.solve(
+        (1 - gamma) * gram + gamma * np.diag(of_ranks), (weights * exact) @ p
+    )  # equation 25, with a row for each of the n ranks
+    np.testing.assert_allclose(estimator.fit(metric, draw).values, want, rtol=1e-9)
+    found, _, at = Problem(metric, draw, estimator.prior).design
+    assert found @ at == pytest.approx(weights @ exact, abs=1e-12)
+
+
+def test_a_smooth_gain_of_ones_own_needs_no_more_ranks_than_ours():
+    @dataclass(frozen=True)
+    class Own(Metric):
+        k: int | None = None
+
+        def gain(self, rank, order, n_relevant, n_items):
+            return 1 / np.log2(rank + 1.0)
+
+        def normalizer(self, ranks):
+            return 1
+
+    draw = Draw(100, n_items=100_000)
+    assert len(Problem(Own(), draw).design[0]) == len(Problem(NDCG(), draw).design[0]) < 2000
+    np.testing.assert_array_equal(
+        BiasVariance(0.1).fit(Own(), draw).values, BiasVariance(0.1).fit(NDCG(), draw).values
+    )
+
+
+def test_a_jump_among_too_many_items_is_refused():
+    with pytest.raises(
+        ValueError, match="gain is not smooth in the rank; .* give the metric a cut"
+    ):
+        BiasVariance(0.1).fit(Jump(), Draw(100, n_items=2_000_000))

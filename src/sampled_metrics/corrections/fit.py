@@ -40,6 +40,9 @@ from sampled_metrics.sampling import (
 
 __all__ = ["CorrectedMetric", "Estimator", "Problem"]
 
+MOST_AT_ONCE = 2**27  # probabilities of a metric that is not smooth: a gigabyte
+MOST_RANKS = 2**20  # whose metric is in memory at once
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -151,14 +154,44 @@ class Problem:
         """Weights p(r), probabilities P(i | r) and metric M(r), at a few ranks that represent all.
 
         Their shapes are (n_ranks,), (n_ranks, n_samples + 1) and (n_ranks,). Weighted sums of
-        products of two of these are means over all ranks, up to rounding, for a metric that is
-        smooth in the rank up to its cutoff.
+        products of two of these are means over all ranks, up to rounding. For a metric that is not
+        smooth in the rank up to its cutoff, the ranks are all ranks.
+
+        Raises
+        ------
+        ValueError
+            If such a metric meets so many items that not all ranks fit in memory.
         """
         if self.prior is None:
             ranks, weights, p = _uniform_design(self.draw, self._far_cut)
         else:
             ranks, weights, p = _design(self.draw, self._far_cut, self.prior)
-        return weights, p, self.exact_values(ranks)
+        if self.metric.smooth or self._is_smooth(ranks, weights):
+            return weights, p, self.exact_values(ranks)
+        n, m = self.n_items, self.n_samples
+        if n * (m + 1) > MOST_AT_ONCE:
+            raise ValueError(
+                f"metric is {self.metric}, whose gain is not smooth in the rank; a correction has "
+                f"to sum over all {n} ranks, and {m} samples leave memory for "
+                f"{MOST_AT_ONCE // (m + 1)}: give the metric a cutoff k where the gain jumps"
+            )
+        every = np.arange(1, n + 1)
+        weights = np.full(n, 1 / n) if self.prior is None else self.prior
+        p = probabilities(every, n, m, replacement=self.draw.replacement)
+        return weights, p, self.exact_values(every)
+
+    def _is_smooth(self, ranks: FloatArray, weights: FloatArray) -> bool:
+        """Tell whether means of the metric and its square over a few ranks are those over all."""
+        few = self.exact_values(ranks)
+        sums, size = np.zeros(2), 0.0
+        for start in range(0, self.n_items, MOST_RANKS):
+            every = np.arange(start + 1, min(start + MOST_RANKS, self.n_items) + 1)
+            share = 1 / self.n_items if self.prior is None else self.prior[every - 1]
+            values = self.exact_values(every)
+            sums += (share * values).sum(), (share * values**2).sum()
+            size = max(size, float(np.abs(values).max()))
+        found = weights @ few, weights @ few**2
+        return bool((np.abs(found - sums) <= 1e-12 * np.array([size, size**2])).all())
 
     @property
     def _far_cut(self) -> int | None:
@@ -603,8 +636,9 @@ class Estimator(ABC):
         For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
         uniform over its ranks among the irrelevant items.
 
-        Averages over ranks are sums over a grid of a few hundred of them. They are exact up to
-        rounding for a metric that is smooth in the rank up to its cutoff `k`.
+        Averages over ranks are sums over a grid of a few hundred of them, exact up to rounding
+        where the metric is smooth in the rank up to its cutoff `k`, and over all ranks where it is
+        not.
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
         as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
