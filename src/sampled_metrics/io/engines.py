@@ -39,6 +39,7 @@ from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, TiedRanks, offsets_of
 
 Frame = nw.LazyFrame[Any]
+Rules = dict[str, nw.Expr]  # what is wrong with a row, and where that is so
 
 __all__ = [
     "collect_ranks",
@@ -49,8 +50,8 @@ __all__ = [
 
 KEY = ["user", "item"]
 KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
+FINE = 99  # more than there are rules
 LACKS = nw.col("user").is_null() | nw.col("item").is_null()
-# What is wrong with a row.
 LOST = "{} lacks the user or the item of this row; fill it in, or drop the row"
 TWICE = "{} holds this pair of user and item twice; keep one row of it"
 UNKNOWN = "its {0} is missing, negative or infinite; {0} must be 0 or above"
@@ -89,25 +90,25 @@ def rank_table_from_scores(
         What the columns are called, in all tables.
     unique : bool
         Whether it is known that `scores` holds no pair of user and item twice. Else this is
-        checked, which takes about as long as counting and more memory.
+        looked for, too, which takes about as long as counting and more memory.
 
     Returns
     -------
     table of the kind of `scores` (for a path a DuckDB relation), lazy
         Columns user, item, rank (1 + the number of candidates with a higher score), n_tied (other
         candidates with exactly the same score) and n_items (all candidates of the user); also
-        relevance, where that is a column of numbers. What is wrong with the rows makes the engine
-        fail while it computes the ranks; `collect_ranks` and `values_per_user` make a ValueError
-        of it.
+        relevance, where that is a column of numbers. The rows are checked in this call, by one
+        query that reads `scores` once; the ranks are counted when they are asked for, from rows
+        that must not have changed since.
 
     Raises
     ------
     ValueError
         If an argument is no table or cannot be read, or the tables cannot be used together, or
-        lack a column. While the ranks are computed: if a row lacks its user, or a row of `exclude`
-        its item; if a relevance is missing, negative or infinite; if a candidate's score is missing
-        or NaN, or a relevant item's infinite; if a relevant item has no score, is excluded or is
-        there twice; or if `scores` holds a pair of user and item twice.
+        lack a column. If a row lacks its user or its item; if a relevance is missing, negative or
+        infinite; if a candidate's score is missing or NaN, or a relevant item's infinite; if a
+        relevant item has no score, is excluded or is there twice; or if `scores` holds a pair of
+        user and item twice.
 
     Notes
     -----
@@ -140,7 +141,7 @@ def rank_table_from_scores(
     if not (kind := tables["scores"].collect_schema()["score"]).is_numeric():
         raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
     labels = _labelled(asked, tables[asked], relevance)
-    refuse_rows(_problems(tables, labels, relevance, is_unique=is_unique))
+    refuse_rows(_rules(tables, labels, relevance, is_unique=is_unique))
     candidates = tables["scores"].select(*KEY, "score")
     if "exclude" in tables:
         candidates = candidates.join(tables["exclude"], on=KEY, how="anti")
@@ -177,8 +178,10 @@ def _graded(labels: Frame) -> list[str]:
     return [] if labels.collect_schema().get("relevance") in (None, nw.Boolean) else ["relevance"]
 
 
-def _problems(tables: dict[str, Frame], labels: Frame, relevance: str, *, is_unique: bool) -> Frame:
-    """Return what is wrong with the rows; `scores`, which may be large, is read once."""
+def _rules(
+    tables: dict[str, Frame], labels: Frame, relevance: str, *, is_unique: bool
+) -> tuple[str, Frame, Rules, nw.Expr | None]:
+    """Return all rows beside each other, so that `scores` is read once, and what is wrong."""
     is_own = "relevant" not in tables
     rows = (labels if is_own else tables["scores"]).with_columns(scored=nw.lit(1))
     others = [] if is_own else [labels.select(*KEY, "asked", "unknown")]
@@ -195,21 +198,19 @@ def _problems(tables: dict[str, Frame], labels: Frame, relevance: str, *, is_uni
     is_float = rows.collect_schema()["score"].is_float()
     is_nan = score.is_nan() if is_float else nw.lit(value=False)
     is_endless = ~(score.is_finite() | is_nan) if is_float else nw.lit(value=False)
-    found = first_of(
-        {
-            LOST.format("scores"): LACKS & scored,
-            LOST.format("relevant"): LACKS & (asked > 0),
-            LOST.format("exclude"): LACKS & is_excluded,
-            UNKNOWN.format(relevance): nw.col("unknown") > 0,
-            TWICE.format("relevant"): asked > 1,
-            EXCLUDED: (asked > 0) & is_excluded,
-            NO_SCORE: (asked > 0) & score.is_null(),
-            ENDLESS: (asked > 0) & is_endless,
-            MISSING: scored & ~is_excluded & (score.is_null() | is_nan),
-        }
-    )
-    found = rows.select(*KEY, problem=found, n=(scored & ~is_excluded).cast(nw.Int32))
-    return found if is_unique else once("scores", found)
+    is_candidate = scored & ~is_excluded
+    rules = {
+        LOST.format("scores"): LACKS & scored,
+        LOST.format("relevant"): LACKS & (asked > 0),
+        LOST.format("exclude"): LACKS & is_excluded,
+        UNKNOWN.format(relevance): nw.col("unknown") > 0,
+        TWICE.format("relevant"): asked > 1,
+        EXCLUDED: (asked > 0) & is_excluded,
+        NO_SCORE: (asked > 0) & score.is_null(),
+        ENDLESS: (asked > 0) & is_endless,
+        MISSING: is_candidate & (score.is_null() | is_nan),
+    }
+    return "scores", rows, rules, None if is_unique else is_candidate
 
 
 def rank_table_from_recommendations(
@@ -238,13 +239,14 @@ def rank_table_from_recommendations(
     table of the kind of `recommendations` (for a path a DuckDB relation), lazy
         Columns user, item, rank (missing where the item was not recommended) and n_predicted (the
         length of the user's list, 0 for a user without one); also relevance, where that is a
-        column of numbers. Users without relevant items are not in it.
+        column of numbers. Users without relevant items are not in it. The rows are checked in this
+        call, as in `rank_table_from_scores`.
 
     Raises
     ------
     ValueError
-        As `rank_table_from_scores`; while the ranks are computed, if a rank is missing or below 1,
-        or one user's list has a rank or an item twice.
+        As `rank_table_from_scores`; if a rank is missing or below 1, or one user's list has a rank
+        or an item twice.
 
     Examples
     --------
@@ -274,9 +276,9 @@ def rank_table_from_recommendations(
     }
     level = lists.group_by("user", "rank").agg(nw.col("item").min(), n=nw.len())
     refuse_rows(
-        once("recommendations", lists.select(*KEY, problem=first_of(of_lists), n=nw.lit(1))),
-        once("relevant", labels.select(*KEY, problem=first_of(of_labels), n="asked")),
-        level.select(*KEY, problem=first_of({SHARED: nw.col("n") > 1})),
+        ("recommendations", lists, of_lists, nw.lit(value=True)),
+        ("relevant", labels, of_labels, asked > 0),
+        ("recommendations", level, {SHARED: nw.col("n") > 1}, None),
     )
     lengths = lists.group_by("user").agg(n_predicted=nw.len())
     wanted = labels.filter(asked > 0).join(lists, on=KEY, how="left")
@@ -304,8 +306,8 @@ def collect_ranks(ranks: Any) -> TiedRanks | Ranks:
     Raises
     ------
     ValueError
-        If `ranks` is no rank table, something is wrong with the rows from which the ranks are
-        computed, `read_ranks` would refuse the ranks, or they are those of several recommenders.
+        If `ranks` is no rank table, `read_ranks` would refuse the ranks, or they are those of
+        several recommenders.
 
     Notes
     -----
@@ -379,7 +381,7 @@ def opened(**tables: Any) -> dict[str, Frame]:
     return made
 
 
-def _from_table(name: str, table: Any, leader: Frame) -> Frame:
+def _from_table(name: str, table: Any, leader: Frame) -> Any:
     """Return a table that is in an engine, or hand it to the one of another table."""
     try:
         frame = nw.from_native(table)
@@ -393,7 +395,7 @@ def _from_table(name: str, table: Any, leader: Frame) -> Frame:
     return from_memory(name, frame, leader) if isinstance(frame, nw.DataFrame) else frame
 
 
-def _from_path(name: str, given: str | os.PathLike[str], leader: Frame) -> Frame:
+def _from_path(name: str, given: str | os.PathLike[str], leader: Frame) -> Any:
     """Let the engine of a table read a file."""
     as_path(name, given)  # only checked: a Path makes one slash of the two in s3://
     path, engine, native = os.fspath(given), leader.implementation, leader.to_native()
@@ -415,7 +417,7 @@ def _from_path(name: str, given: str | os.PathLike[str], leader: Frame) -> Frame
         raise ValueError(f"{name} is {shown(path)}, which {reader} cannot read: {why}") from error
 
 
-def from_memory(name: str, table: nw.DataFrame[Any], leader: Frame) -> Frame:
+def from_memory(name: str, table: nw.DataFrame[Any], leader: Frame) -> Any:
     """Hand a table in memory to the engine of another table."""
     native, engine = leader.to_native(), leader.implementation
     try:
@@ -484,27 +486,30 @@ def count(condition: nw.Expr) -> nw.Expr:
     return condition.cast(nw.Int32).sum()  # in DuckDB faster than to count
 
 
-def first_of(rules: dict[str, nw.Expr]) -> nw.Expr:
-    """Return what is wrong with a row by the first rule that it breaks; missing if by none."""
-    said = nw.lit(None, nw.String)
-    for problem, bad in reversed(rules.items()):
-        said = nw.when(bad).then(nw.lit(problem)).otherwise(said)
-    return said
+def refuse_rows(*tables: tuple[str, Frame, Rules, nw.Expr | None]) -> None:
+    """Raise the error for a row that breaks a rule, if there is one: one query finds it.
 
-
-def once(name: str, rows: Frame) -> Frame:
-    """Return the problems of pairs of user and item, of which a table holds `n` rows each."""
-    pairs = rows.group_by(*KEY).agg(nw.col("problem").min(), nw.col("n").sum())
-    twice = nw.lit(TWICE.format(name))
-    return pairs.with_columns(problem=nw.when(nw.col("n") > 1).then(twice).otherwise("problem"))
-
-
-def refuse_rows(*tables: Frame) -> None:
-    """Raise the error for a row that has a problem, if there is one: one query finds it."""
-    wrong = [rows.filter(~nw.col("problem").is_null()).select(*KEY, "problem") for rows in tables]
-    for row in collected(nw.concat(wrong).sort("problem", *KEY).head(1)).to_pylist():
+    Of each table: its name, its rows, its rules, and which rows are of pairs that must differ.
+    """
+    wrong: list[Frame] = []
+    said: list[str] = []
+    for name, rows, rules, differ in tables:
+        broken = nw.lit(FINE)  # a number: a text takes much more memory for each pair
+        for i, bad in reversed([*enumerate(rules.values(), len(said))]):
+            broken = nw.when(bad).then(nw.lit(i)).otherwise(broken)
+        said += rules
+        found = rows.with_columns(broken=broken)
+        if differ is not None:
+            pairs = found.with_columns(n=nw.when(differ).then(nw.lit(1))).group_by(*KEY)
+            twice = (nw.col("n") > 1) & (nw.col("broken") == FINE)
+            found = pairs.agg(nw.col("n").count(), nw.col("broken").min()).with_columns(
+                broken=nw.when(twice).then(nw.lit(len(said))).otherwise("broken")
+            )
+            said.append(TWICE.format(name))
+        wrong.append(found.filter(nw.col("broken") < FINE).select(*KEY, "broken"))
+    for row in collected(nw.concat(wrong).sort("broken", *KEY).head(1)).to_pylist():
         user, item = ("(missing)" if row[name] is None else row[name] for name in KEY)
-        raise ValueError(f"user {user}, item {item}: {row['problem']}")
+        raise ValueError(f"user {user}, item {item}: {said[row['broken']]}")
 
 
 def values_per_user(
@@ -574,10 +579,11 @@ def values_per_user(
     largest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     counted = nw.col("rank") <= largest if largest else ~nw.col("rank").is_null()
     cases = collected(rows.filter(counted).select(key).unique())
-    case = {name: cases.column(name).to_numpy() for name in key}
-    parts = {name: pa.array(_parts(metric, case)) for name, metric in named.items()}
-    values = nw.from_native(pa.table({**case, **parts}), eager_only=True)
-    joined = rows.join(from_memory("ranks", values, frame), on=key, how="left")
+    case = {name: cases.column(name).to_numpy().astype(np.int64) for name in key}
+    for name, metric in named.items():
+        cases = cases.append_column(name, pa.array(_parts(metric, case)))
+    values = from_memory("ranks", nw.from_native(cases, eager_only=True), frame)
+    joined = rows.join(values, on=key, how="left")
     return joined.group_by("user").agg(nw.col(name).sum() for name in named).to_native()
 
 
@@ -597,26 +603,22 @@ def _checked(ranks: Any, ties: str | None) -> tuple[Frame, bool]:
     found = facts(
         table,
         n=nw.len(),
-        lost=count(col("user").is_null()),
-        **{f"no {name}": count(col(name).is_null()) for name in optional},
+        **{name: count(col(name).is_null()) for name in ("user", *optional)},
         **{f"least {name}": col(name).min() for name in optional},
         **{f"most {name}": col(name).max() for name in optional},
     )
-    if found["lost"]:
-        raise ValueError("ranks has a row whose user is missing; fill it in")
-    unknown = [name for name in optional if found["n"] and found[f"no {name}"] == found["n"]]
-    table, numbers = table.drop(unknown), [name for name in numbers if name not in unknown]
-    for name in numbers[1:]:
-        if found[f"no {name}"]:
-            raise ValueError(
-                f"ranks has a row whose {name} is missing; give it in all rows, or in none"
-            )
+    for name in ("user", *optional):
+        if 0 < found[name] == found["n"] and name != "user":
+            numbers.remove(name)
+        elif found[name]:
+            raise ValueError(f"ranks has a row whose {name} is missing; give it in all rows")
     for relevance in (found.get("least relevance"), found.get("most relevance")):
         if relevance not in (None, 1):
             raise ValueError(
                 f"ranks has the relevance {relevance}; values_per_user takes relevance 1 only: "
                 'use collect_ranks(ranks).to_ranks("optimistic") and the metric'
             )
+    table = table.drop(name for name in optional if name not in numbers)
     _refuse_rankings(table, numbers)
     is_tied = bool(found.get("most n_tied"))
     if is_tied and ties is None and facts(table, n=col("user").n_unique())["n"] < found["n"]:
@@ -646,10 +648,8 @@ def _refuse_rankings(table: Frame, numbers: list[str]) -> None:
     private = {f"further {i}": col(name) for i, name in enumerate(more)}
     rows = table.select("user", *numbers, **private)
     rows = rows if "n_tied" in numbers else rows.with_columns(n_tied=nw.lit(0))
-    order, limits = (
-        ["rank", "n_tied"],
-        [name for name in numbers if name in ("n_items", "n_predicted")],
-    )
+    order = ["rank", "n_tied"]
+    limits = [name for name in ("n_items", "n_predicted") if name in numbers]
     rows = _with_places(rows).with_columns(
         *(
             col(name).shift(1).over("user", order_by=order).alias(f"{name} before")
@@ -702,14 +702,13 @@ def _broken(rows: Frame, ties: str) -> Frame:
 
 def _parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
     """Compute what each case adds to its user's value; refuse a divisor that the ranks change."""
-    rank = case["rank"].astype(np.int64)
-    n = case.get("n_items")
+    rank, n = case["rank"], case.get("n_items")
     if "n_tied" in case:
         return metric(TiedRanks(rank, case["n_tied"], rank + case["n_tied"] if n is None else n))
     gains = metric.cut(metric.gain(rank, case["place"], case["n_relevant"], n), rank)
     known = [name for name in ("n_relevant", "n_items", "n_predicted") if name in case]
     kinds, which = np.unique(np.stack([case[x] for x in known]), axis=1, return_inverse=True)
-    kind = dict(zip(known, kinds.astype(np.int64), strict=True))
+    kind = dict(zip(known, kinds, strict=True))
     # An instance of each kind with the best ranks, and one without any rank.
     starts = offsets_of(kind["n_relevant"])
     best = np.arange(starts[-1]) - np.repeat(starts[:-1], kind["n_relevant"]) + 1
