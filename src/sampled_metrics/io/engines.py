@@ -190,7 +190,9 @@ def _rules(
         others.append(tables["exclude"].select(*KEY, excluded=nw.lit(1)))
         is_excluded = nw.col("excluded").fill_null(0) > 0
     if others:
-        named = nw.concat(others, how="diagonal").group_by(*KEY).agg(nw.all().sum())
+        named = nw.concat(others, how="diagonal")
+        marks = named.collect_schema().names()[2:]
+        named = named.group_by(*KEY).agg(nw.col(marks).sum())
         rows = rows.join(named, on=KEY, how="full").with_columns(
             nw.coalesce(name, f"{name}_right").alias(name) for name in KEY
         )
