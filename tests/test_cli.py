@@ -183,7 +183,7 @@ def test_columns_of_other_names(folder, capsys):
     pd.testing.assert_frame_equal(found, want)
     code, _, errors = run("compare", *named[:-2], "--metrics", "ndcg@10")
     assert code == 1
-    assert errors.endswith("as in rank=... (on the command line: --rank)\n")
+    assert errors.endswith("as in rank=...\n")
 
 
 def test_a_group_is_read_as_what_it_is_too(folder, capsys):
@@ -225,7 +225,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,item,score\nu,1,2\n",
             ["rank", "bad.csv", "--output", "r.csv"],
-            "as in relevant=... (on the command line: --relevant, --relevance)",
+            "as in relevance=..., or give the relevant items, as in relevant=...",
         ),
         (None, ["evaluate", "nowhere.csv", "--metrics", "auc"], "nowhere.csv"),
         ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must end in"),
@@ -247,7 +247,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1"],
-            "recommender=None (on the command line: --recommender)",
+            "recommender=None",
         ),
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
@@ -272,7 +272,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,rank\nu,1\n",
             ["evaluate", "bad.csv", "--sampled", "--metrics", "recall@1"],
-            "(on the command line: --samples",
+            "--sampled is given without --samples; give both",
         ),
         (
             None,

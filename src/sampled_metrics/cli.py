@@ -32,15 +32,6 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "mrr": known.ReciprocalRank,
     "auc": known.AUC,
 }
-OPTIONS = {
-    "Draw(": "--samples",
-    "draw.n_samples": "--samples",
-    "draw.n_items": "--items",
-    "n_items is": "--items",
-    "n_items must": "--items",
-    "n_items=": "--items",
-    "break_ties(": "--ties",
-}
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
 Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,
@@ -81,12 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _show(options.run(options), options)
     except (ValueError, OSError, ImportError) as error:
-        said = "" if isinstance(error, OSError) else str(error)
-        of_values = [option for word, option in OPTIONS.items() if word in said]
-        of_names = [f"--{name}" for name in vars(options) if re.search(rf"\b{name}=", said)]
-        hinted = ", ".join(dict.fromkeys(of_values + of_names))
-        hint = f" (on the command line: {hinted})" if hinted else ""
-        print(f"sampled-metrics: error: {error}{hint}", file=sys.stderr)
+        print(f"sampled-metrics: error: {error}", file=sys.stderr)
         return 1
     return 0
 
@@ -274,8 +260,9 @@ def _draw(options: Any) -> Draw | None:
     from sampled_metrics.sampling import Draw
 
     if options.samples is None:
-        if options.without_replacement:
-            raise ValueError("--without-replacement is given without --samples; give both")
+        for option in ("without-replacement", "sampled"):
+            if getattr(options, option.replace("-", "_")):
+                raise ValueError(f"--{option} is given without --samples; give both")
         return None
     replacement = not options.without_replacement
     return Draw(options.samples, n_items=options.items, replacement=replacement)

@@ -249,23 +249,16 @@ def _read_csv(path: Path) -> pd.DataFrame:
 def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
     """Return the numbers, True and False that are written in a file of text."""
     given = [TRUTH.get(word, word) if isinstance(word, str) else "nan" for word in words]
-    for kind in (int, float):
+    if (integers := plain_integers(given)) is not None:
+        return integers
+    numbers = np.empty(len(given))
+    for i, word in enumerate(given):
         try:
-            numbers = as_numbers(np.array(list(map(kind, given)), dtype=object), at)
+            numbers[i] = float(word)
         except ValueError:
-            continue
-        _check_exact(numbers, given, at)
-        return numbers
-    i = next(i for i, word in enumerate(given) if not _is_number(word))
-    raise ValueError(f"{at(i)} is {shown(words[i])}; it must be a number")
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+            raise ValueError(f"{at(i)} is {shown(words[i])}; it must be a number") from None
+    _check_exact(numbers, given, at)
+    return numbers
 
 
 def number(values: Any, at: Callable[[int], str]) -> Ids:

@@ -13,15 +13,15 @@ Needs the extra ``tables``: ``pip install "sampled-metrics[tables]"``.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from sampled_metrics._arguments import (
+    LARGEST,
     FloatArray,
-    IntArray,
     as_choice,
     as_flag,
     as_list,
@@ -38,12 +38,8 @@ from sampled_metrics.io.rank_tables import COUNTS, further_columns, ranks_by_nam
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
-    import pyarrow as pa
-
-    Rule = tuple[str, nw.Expr, str]  # a column, where it is bad, and what it must be
-    import narwhals.stable.v2 as nw
+Frame = nw.LazyFrame[Any]
+Rules = dict[str, nw.Expr]  # what is wrong with a row, and where that is so
 
 __all__ = [
     "collect_ranks",
@@ -52,15 +48,19 @@ __all__ = [
     "values_per_user",
 ]
 
+KEY = ["user", "item"]
+KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
+FINE = 99  # more than there are rules
+LACKS = nw.col("user").is_null() | nw.col("item").is_null()
+LOST = "{} lacks the user or the item of this row; fill it in, or drop the row"
 TWICE = "{} holds this pair of user and item twice; keep one row of it"
+UNKNOWN = "its {0} is missing, negative or infinite; {0} must be 0 or above"
 EXCLUDED = "it is relevant, but exclude holds it; take it out of one of them"
-NO_ITEM = "exclude lacks the item; fill it in, or drop the row"
-MISSING = (
-    "scores has a candidate whose item is missing, or whose score is missing or NaN; drop it, or "
-    "give it the lowest score"
-)
+MISSING = "its score in scores is missing or NaN; drop it, or give it the lowest score"
 NO_SCORE = "it is relevant, but has no score in scores; score it, or take it out of relevant"
 ENDLESS = "it is relevant, and its score is infinite; scores of relevant items must be finite"
+NO_RANK = "its rank is missing or below 1; ranks must count from 1"
+SHARED = "recommendations gives its rank to another item of this user, too; rank each item"
 
 
 def rank_table_from_scores(
@@ -90,25 +90,25 @@ def rank_table_from_scores(
         What the columns are called, in all tables.
     unique : bool
         Whether it is known that `scores` holds no pair of user and item twice. Else this is
-        checked, which takes about as long as counting and more memory.
+        looked for, too, which takes about as long as counting and more memory.
 
     Returns
     -------
     table of the kind of `scores` (for a path a DuckDB relation), lazy
         Columns user, item, rank (1 + the number of candidates with a higher score), n_tied (other
         candidates with exactly the same score) and n_items (all candidates of the user); also
-        relevance, where that is a column of numbers. What is wrong with the rows makes the engine
-        fail while it computes the ranks; `collect_ranks` and `values_per_user` make a ValueError
-        of it.
+        relevance, where that is a column of numbers. The rows are checked in this call, by one
+        query that reads `scores` once; the ranks are counted when they are asked for, from rows
+        that must not have changed since.
 
     Raises
     ------
     ValueError
         If an argument is no table or cannot be read, or the tables cannot be used together, or
-        lack a column. While the ranks are computed: if a row lacks its user, or a row of `exclude`
-        its item; if a relevance is missing, negative or infinite; if a candidate's score is missing
-        or NaN, or a relevant item's infinite; if a relevant item has no score, is excluded or is
-        there twice; or if `scores` holds a pair of user and item twice.
+        lack a column. If a row lacks its user or its item; if a relevance is missing, negative or
+        infinite; if a candidate's score is missing or NaN, or a relevant item's infinite; if a
+        relevant item has no score, is excluded or is there twice; or if `scores` holds a pair of
+        user and item twice.
 
     Notes
     -----
@@ -127,95 +127,92 @@ def rank_table_from_scores(
     >>> rank_table_from_scores(scores).fetchall()
     [(7, 'c', 2, 1, 3, 1)]
     """
-    import narwhals.stable.v2 as nw
-
     ids = column_names(user=user, item=item)
     column_names(score=score, relevance=relevance)
-    is_checked = not as_flag("unique", unique)
+    is_unique = as_flag("unique", unique)
     others = {"relevant": relevant, "exclude": exclude}
-    tables = with_same_ids(opened(others, scores=scores), ids)
-    candidates = columns("scores", tables["scores"], **ids, score=score)
-    if not (kind := candidates.collect_schema()["score"]).is_numeric():
+    given = opened(scores=scores, **{name: t for name, t in others.items() if t is not None})
+    asked = "scores" if relevant is None else "relevant"
+    named = {name: dict(ids) for name in given}
+    named["scores"]["score"] = score
+    if relevant is None or relevance in given["relevant"].collect_schema().names():
+        named[asked]["relevance"] = relevance
+    tables = with_same_ids({name: columns(name, t, **named[name]) for name, t in given.items()})
+    if not (kind := tables["scores"].collect_schema()["score"]).is_numeric():
         raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
-    if relevant is None:
-        labels, problems = _relevant("scores", tables["scores"], relevance, **ids, score=score)
-        wanted = labels
-    else:
-        labels, problems = _relevant("relevant", tables["relevant"], relevance, **ids)
-        wanted = labels.join(candidates, on=KEY, how="left")
-        problems.append(problem(repeated(labels), TWICE.format("relevant")))
-    of_all = [without_user("scores", candidates)]
-    if exclude is not None:
-        excluded = columns("exclude", tables["exclude"], **ids)
-        of_all.append(without_user("exclude", excluded))
-        problems.append(problem(excluded.filter(nw.col("item").is_null()), NO_ITEM))
-        problems.append(problem(labels.join(excluded, on=KEY, how="semi"), EXCLUDED))
-        candidates = candidates.join(excluded, on=KEY, how="anti")
-    problems.append(problem(candidates.filter(_is_missing(kind)), MISSING))
-    if is_checked:
-        problems.append(problem(repeated(candidates), TWICE.format("scores")))
-    return _counted(wanted, candidates, problems, of_all).to_native()
+    labels = _labelled(asked, tables[asked], relevance)
+    refuse_rows(_rules(tables, labels, relevance, is_unique=is_unique))
+    candidates = tables["scores"].select(*KEY, "score")
+    if "exclude" in tables:
+        candidates = candidates.join(tables["exclude"], on=KEY, how="anti")
+    graded = _graded(labels)
+    wanted = labels.filter(nw.col("asked") > 0)
+    wanted = wanted if relevant is None else wanted.join(candidates, on=KEY)
+    own, other = nw.col("score"), nw.col("other")
+    # Each relevant item meets all candidates of its user, and these are counted.
+    pairs = wanted.join(candidates.select("user", other="score"), on="user")
+    counted = pairs.group_by(*KEY, *graded).agg(
+        rank=count(other > own), n_tied=count(other == own), n_items=nw.len()
+    )
+    rank, n_tied, n_items = (nw.col(name).cast(nw.Int64) for name in ("rank", "n_tied", "n_items"))
+    return counted.select(*KEY, rank + 1, n_tied - 1, n_items, *graded).to_native()
 
 
-def _relevant(
-    name: str, table: nw.LazyFrame[Any], relevance: str, **named: str
-) -> tuple[nw.LazyFrame[Any], list[nw.LazyFrame[Any]]]:
-    """Return the relevant rows, with how relevant they are where that is a number, and problems.
-
-    One row of each user whose relevance is bad stays, so that the user's ranks are asked for.
-    """
-    import narwhals.stable.v2 as nw
-
-    if name == "relevant" and relevance not in table.collect_schema().names():
-        return columns(name, table, **named), []
-    rows = columns(name, table, **named, relevance=relevance)
-    kind, degree = rows.collect_schema()["relevance"], nw.col("relevance")
-    if kind == nw.Boolean:
+def _labelled(name: str, rows: Frame, relevance: str) -> Frame:
+    """Mark the rows of relevant items, and those of which nobody knows whether they are."""
+    degree, kind = nw.col("relevance"), rows.collect_schema().get("relevance")
+    if kind is None:
+        good, bad = nw.lit(1), nw.lit(0)
+    elif kind == nw.Boolean:
         good, bad = degree, degree.is_null()
     elif kind.is_numeric():
         good, bad = degree > 0, degree.is_null() | (degree < 0)
-        if kind.is_float():
-            bad = bad | ~degree.is_finite()
+        bad = bad | ~degree.is_finite() if kind.is_float() else bad
     else:
         raise ValueError(f"{name}[{relevance!r}] is of type {kind}; it must be numbers or booleans")
-    wrong = rows.filter(bad)
-    kept = nw.concat([rows.filter(good & ~bad), wrong.unique("user", keep="any")])
-    message = f"its {relevance} is missing, negative or infinite; {relevance} must be 0 or above"
-    return kept.drop("relevance") if kind == nw.Boolean else kept, [problem(wrong, message)]
+    return rows.with_columns(asked=good.cast(nw.Int32), unknown=bad.cast(nw.Int32))
 
 
-def _graded(rows: nw.LazyFrame[Any]) -> list[str]:
-    return ["relevance"] if "relevance" in rows.collect_schema().names() else []
+def _graded(labels: Frame) -> list[str]:
+    """Return the column that says how relevant items are, if it is more than yes or no."""
+    return [] if labels.collect_schema().get("relevance") in (None, nw.Boolean) else ["relevance"]
 
 
-def _is_missing(kind: nw.dtypes.DType) -> nw.Expr:
-    import narwhals.stable.v2 as nw
-
-    score = nw.col("score")
-    missing = score.is_null() | nw.col("item").is_null()
-    return missing | score.is_nan() if kind.is_float() else missing
-
-
-def _counted(
-    wanted: nw.LazyFrame[Any],
-    candidates: nw.LazyFrame[Any],
-    problems: list[nw.LazyFrame[Any]],
-    of_all: list[nw.LazyFrame[Any]],
-) -> nw.LazyFrame[Any]:
-    """Join each relevant item to all candidates of its user, and count these."""
-    import narwhals.stable.v2 as nw
-
-    own, other = nw.col("score"), nw.col("other")
-    pairs = wanted.join(candidates.select("user", other="score"), on="user", how="left")
-    counted = pairs.group_by(*KEY, "score", *_graded(wanted)).agg(
-        rank=1 + count(other > own), n_tied=count(other == own) - 1, n_items=nw.len()
-    )
-    of_the_item = [(own.is_null(), NO_SCORE)]
-    if wanted.collect_schema()["score"].is_float():
-        of_the_item.append((~(own.is_finite() | own.is_nan()), ENDLESS))
-    numbers = ["rank", "n_tied", "n_items"]
-    found = checked(counted, numbers, of_the_item, problems, of_all)
-    return found.select(*KEY, *numbers, *_graded(wanted))
+def _rules(
+    tables: dict[str, Frame], labels: Frame, relevance: str, *, is_unique: bool
+) -> tuple[str, Frame, Rules, nw.Expr | None]:
+    """Return all rows beside each other, so that `scores` is read once, and what is wrong."""
+    is_own = "relevant" not in tables
+    rows = (labels if is_own else tables["scores"]).with_columns(scored=nw.lit(1))
+    others = [] if is_own else [labels.select(*KEY, "asked", "unknown")]
+    is_excluded = nw.lit(value=False)
+    if "exclude" in tables:
+        others.append(tables["exclude"].select(*KEY, excluded=nw.lit(1)))
+        is_excluded = nw.col("excluded").fill_null(0) > 0
+    if others:
+        named = nw.concat(others, how="diagonal")
+        marks = named.collect_schema().names()[2:]
+        named = named.group_by(*KEY).agg(nw.col(marks).sum())
+        rows = rows.join(named, on=KEY, how="full").with_columns(
+            nw.coalesce(name, f"{name}_right").alias(name) for name in KEY
+        )
+    score, asked, scored = nw.col("score"), nw.col("asked"), ~nw.col("scored").is_null()
+    is_float = rows.collect_schema()["score"].is_float()
+    is_nan = score.is_nan() if is_float else nw.lit(value=False)
+    is_endless = ~(score.is_finite() | is_nan) if is_float else nw.lit(value=False)
+    is_candidate = scored & ~is_excluded
+    rules = {
+        LOST.format("scores"): LACKS & scored,
+        LOST.format("relevant"): LACKS & (asked > 0),
+        LOST.format("exclude"): LACKS & is_excluded,
+        UNKNOWN.format(relevance): nw.col("unknown") > 0,
+        TWICE.format("relevant"): asked > 1,
+        EXCLUDED: (asked > 0) & is_excluded,
+        NO_SCORE: (asked > 0) & score.is_null(),
+        ENDLESS: (asked > 0) & is_endless,
+        MISSING: is_candidate & (score.is_null() | is_nan),
+    }
+    return "scores", rows, rules, None if is_unique else is_candidate
 
 
 def rank_table_from_recommendations(
@@ -244,13 +241,14 @@ def rank_table_from_recommendations(
     table of the kind of `recommendations` (for a path a DuckDB relation), lazy
         Columns user, item, rank (missing where the item was not recommended) and n_predicted (the
         length of the user's list, 0 for a user without one); also relevance, where that is a
-        column of numbers. Users without relevant items are not in it.
+        column of numbers. Users without relevant items are not in it. The rows are checked in this
+        call, as in `rank_table_from_scores`.
 
     Raises
     ------
     ValueError
-        As `rank_table_from_scores`; while the ranks are computed, if a rank is missing or below 1,
-        or one user's list has a rank or an item twice.
+        As `rank_table_from_scores`; if a rank is missing or below 1, or one user's list has a rank
+        or an item twice.
 
     Examples
     --------
@@ -260,33 +258,36 @@ def rank_table_from_recommendations(
     >>> sorted(rank_table_from_recommendations(lists, relevant).fetchall())
     [(7, 'b', 2, 2), (7, 'c', None, 2)]
     """
-    import narwhals.stable.v2 as nw
-
-    ids, col = column_names(user=user, item=item), nw.col
+    ids = column_names(user=user, item=item)
     column_names(rank=rank, relevance=relevance)
-    tables = with_same_ids(opened(recommendations=recommendations, relevant=relevant), ids)
-    lists = columns("recommendations", tables["recommendations"], **ids, rank=rank)
+    given = opened(recommendations=recommendations, relevant=relevant)
+    has_relevance = relevance in given["relevant"].collect_schema().names()
+    named = {
+        "recommendations": {**ids, "rank": rank},
+        "relevant": {**ids, "relevance": relevance} if has_relevance else ids,
+    }
+    tables = with_same_ids({name: columns(name, t, **named[name]) for name, t in given.items()})
+    lists, labels = tables["recommendations"], _labelled("relevant", tables["relevant"], relevance)
     if not (kind := lists.collect_schema()["rank"]).is_integer():
         raise ValueError(f"recommendations[{rank!r}] is of type {kind}; ranks must be integers")
-    wanted, problems = _relevant("relevant", tables["relevant"], relevance, **ids)
-    lengths = lists.group_by("user").agg(n_predicted=nw.len(), n_ranks=col("rank").n_unique())
-    missing = col("rank").is_null() | col("item").is_null()
-    problems += [
-        problem(repeated(wanted), TWICE.format("relevant")),
-        problem(repeated(lists), TWICE.format("recommendations")),
-        problem(lists.filter(missing), "recommendations lacks the item or its rank; fill it in"),
-        problem(lists.filter(col("rank") < 1), "its rank is below 1; ranks must count from 1"),
-    ]
-    looked_up = wanted.join(lists, on=KEY, how="left").join(lengths, on="user", how="left")
-    one_rank_twice = col("n_ranks") < col("n_predicted")
-    found = checked(
-        looked_up.with_columns(col("n_predicted").fill_null(0)),
-        ["rank", "n_predicted"],
-        [(one_rank_twice, "recommendations gives one rank to two items of this user")],
-        problems,
-        [without_user("recommendations", lists)],
+    place, asked = nw.col("rank"), nw.col("asked")
+    of_lists = {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
+    of_labels = {
+        LOST.format("relevant"): LACKS & (asked > 0),
+        UNKNOWN.format(relevance): nw.col("unknown") > 0,
+    }
+    level = lists.group_by("user", "rank").agg(nw.col("item").min(), n=nw.len())
+    refuse_rows(
+        ("recommendations", lists, of_lists, nw.lit(value=True)),
+        ("relevant", labels, of_labels, asked > 0),
+        ("recommendations", level, {SHARED: nw.col("n") > 1}, None),
     )
-    return found.select(*KEY, "rank", "n_predicted", *_graded(wanted)).to_native()
+    lengths = lists.group_by("user").agg(n_predicted=nw.len())
+    wanted = labels.filter(asked > 0).join(lists, on=KEY, how="left")
+    found = wanted.join(lengths, on="user", how="left").with_columns(
+        place.cast(nw.Int64), nw.col("n_predicted").fill_null(0).cast(nw.Int64)
+    )
+    return found.select(*KEY, "rank", "n_predicted", *_graded(labels)).to_native()
 
 
 def collect_ranks(ranks: Any) -> Ranks:
@@ -300,15 +301,15 @@ def collect_ranks(ranks: Any) -> Ranks:
 
     Returns
     -------
-    Ranks or Ranks
-        As `read_ranks` makes them: a Ranks where the table has the column n_tied, else a
+    TiedRanks or Ranks
+        As `Ranks.read` makes them: a TiedRanks where the table has the column n_tied, else a
         Ranks; users in ascending order.
 
     Raises
     ------
     ValueError
-        If `ranks` is no rank table, something is wrong with the rows from which the ranks are
-        computed, `read_ranks` would refuse the ranks, or they are those of several recommenders.
+        If `ranks` is no rank table, `Ranks.read` would refuse the ranks, or they are those of
+        several recommenders.
 
     Notes
     -----
@@ -326,44 +327,64 @@ def collect_ranks(ranks: Any) -> Ranks:
     """
     frame, names = rank_table(ranks)
     order = [name for name in KEY if name in names]  # an engine may return rows in any order
+    return _in_memory("ranks", collected(frame.sort(order)))
+
+
+def _in_memory(name: str, rows: Any) -> Ranks:
+    """Return the ranks in arrow rows of one recommender, or refuse them as `Ranks.read` does."""
     named = {name: name for name in ("user", *COUNTS, "relevance")}
-    return ranks_by_name("ranks", collected(frame.sort(order)), named)["ranks"]
+    return ranks_by_name(name, rows, named)["ranks"]
 
 
-KEY = ["user", "item"]
-MESSAGE = re.compile(r"refused: (.*?) \(end\)", re.DOTALL)
-KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
+def rank_table(ranks: Any) -> tuple[Frame, list[str]]:
+    """Open a rank table of one recommender, and return it with the names of its columns."""
+    frame = opened(ranks=ranks)["ranks"]
+    names = frame.collect_schema().names()
+    if missing := [name for name in ("user", "rank") if name not in names]:
+        raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
+    if "recommender" in names:
+        name = nw.col("recommender")
+        found = facts(frame, one=name.min(), other=name.max(), lost=count(name.is_null()))
+        if found["lost"]:
+            raise ValueError("ranks has a row whose recommender is missing; fill it in")
+        if found["one"] != found["other"]:
+            raise ValueError(
+                f"ranks holds the recommenders {shown(found['one'])} and {shown(found['other'])}; "
+                "keep the rows of one of them, or use Ranks.read, which keeps them apart"
+            )
+    return frame, names
 
 
-def opened(
-    optional: Mapping[str, Any] | None = None, **tables: Any
-) -> dict[str, nw.LazyFrame[Any]]:
-    """Return tables, and those of the optional ones that are not None, in the first one's engine.
+# --- opening tables
+
+
+def opened(**tables: Any) -> dict[str, Frame]:
+    """Return tables in the first one's engine.
 
     Files and tables in memory are handed to that engine, which is DuckDB where the first is one of
     them; it then runs in DuckDB's default connection.
     """
     try:
         import duckdb
-        import narwhals.stable.v2 as nw
         import pyarrow as pa  # noqa: F401  what DuckDB and Spark hand over
     except ImportError as error:
         raise ImportError('tables need: pip install "sampled-metrics[tables]"') from error
-    made: dict[str, nw.LazyFrame[Any]] = {}
-    leader: nw.LazyFrame[Any] = nw.from_native(duckdb.sql("SELECT 1 AS one"))
-    given = {name: table for name, table in (optional or {}).items() if table is not None}
-    for name, table in {**tables, **given}.items():
+    made: dict[str, Frame] = {}
+    leader: Frame = nw.from_native(duckdb.sql("SELECT 1 AS one"))
+    for name, table in tables.items():
         is_path = isinstance(table, str | os.PathLike)
         made[name] = (_from_path if is_path else _from_table)(name, table, leader)
         leader = next(iter(made.values()))
-        _check_engine(name, made)
+        first, own = leader.implementation.name, made[name].implementation.name
+        if first != own:
+            raise ValueError(
+                f"{next(iter(made))} is in {first}, {name} in {own}; give both from one engine"
+            )
     return made
 
 
-def _from_table(name: str, table: Any, leader: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _from_table(name: str, table: Any, leader: Frame) -> Any:
     """Return a table that is in an engine, or hand it to the one of another table."""
-    import narwhals.stable.v2 as nw
-
     try:
         frame = nw.from_native(table)
         there = frame.collect_schema().names()
@@ -376,87 +397,50 @@ def _from_table(name: str, table: Any, leader: nw.LazyFrame[Any]) -> nw.LazyFram
     return from_memory(name, frame, leader) if isinstance(frame, nw.DataFrame) else frame
 
 
-def _check_engine(name: str, made: dict[str, nw.LazyFrame[Any]]) -> None:
-    first = next(iter(made))
-    kinds = [made[each].implementation for each in (first, name)]
-    if kinds[0] != kinds[1]:
-        raise ValueError(
-            f"{first} is in {kinds[0].name}, {name} in {kinds[1].name}; give both from one engine"
-        )
-    if kinds[0].is_pyspark():
-        session = made[name].to_native().sparkSession
-        if session.conf.get("spark.sql.ansi.enabled") != "true":  # failed casts would be nulls
-            raise ValueError(
-                f"{name} is from a Spark session without spark.sql.ansi.enabled, which hides "
-                "errors; set it to true"
-            )
-
-
-def _from_path(
-    name: str, given: str | os.PathLike[str], leader: nw.LazyFrame[Any]
-) -> nw.LazyFrame[Any]:
+def _from_path(name: str, given: str | os.PathLike[str], leader: Frame) -> Any:
     """Let the engine of a table read a file."""
-    import narwhals.stable.v2 as nw
-
     as_path(name, given)  # only checked: a Path makes one slash of the two in s3://
-    path, engine = os.fspath(given), leader.implementation
+    path, engine, native = os.fspath(given), leader.implementation, leader.to_native()
     if not (engine.is_duckdb() or engine.is_pyspark()):
         raise ValueError(f"{name} is {shown(path)}; open it in the engine of the first table")
     if engine.is_duckdb() and "." not in path:  # for DuckDB the name of a view or a variable
         raise ValueError(f"{name} is {shown(path)}; {name} must be {KINDS}")
     try:
-        opened: nw.LazyFrame[Any] = nw.from_native(_read(path, leader))
+        if engine.is_duckdb():
+            quoted = path.replace("'", "''")
+            return nw.from_native(native.query("leader", f"FROM '{quoted}'"))
+        reader = native.sparkSession.read
+        is_csv = ".csv" in path
+        return nw.from_native(
+            reader.csv(path, header=True, inferSchema=True) if is_csv else reader.parquet(path)
+        )
     except Exception as error:  # each engine has its own
         why, reader = str(error).partition("\n")[0], "DuckDB" if engine.is_duckdb() else "Spark"
         raise ValueError(f"{name} is {shown(path)}, which {reader} cannot read: {why}") from error
-    return opened
 
 
-def _read(path: str, leader: nw.LazyFrame[Any]) -> Any:
-    native: Any = leader.to_native()
-    if leader.implementation.is_duckdb():
-        quoted = path.replace("'", "''")
-        return native.query("leader", f"FROM '{quoted}'")
-    reader = native.sparkSession.read
-    is_csv = ".csv" in path
-    return reader.csv(path, header=True, inferSchema=True) if is_csv else reader.parquet(path)
-
-
-def from_memory(
-    name: str, table: nw.DataFrame[Any], leader: nw.LazyFrame[Any]
-) -> nw.LazyFrame[Any]:
+def from_memory(name: str, table: nw.DataFrame[Any], leader: Frame) -> Any:
     """Hand a table in memory to the engine of another table."""
-    import narwhals.stable.v2 as nw
-
-    engine = leader.implementation
-    if not (engine.is_duckdb() or engine.is_pyspark() or engine.is_ibis() or engine.is_polars()):
-        raise ValueError(f"{name} is in memory; give it from the engine of the first table")
+    native, engine = leader.to_native(), leader.implementation
     try:
-        frame: nw.LazyFrame[Any] = nw.from_native(_handed(table.to_arrow(), leader))
+        arrow = table.to_arrow()
+        if engine.is_duckdb():
+            return nw.from_native(native.query("leader", "FROM arrow"))  # found by its name
+        if engine.is_pyspark():
+            return nw.from_native(native.sparkSession.createDataFrame(arrow))
+        if engine.is_polars():
+            return nw.from_native(arrow, eager_only=True).lazy("polars")
+        if engine.is_ibis():
+            import ibis
+
+            return nw.from_native(ibis.memtable(arrow))
     except Exception as error:  # each engine has its own
         refuse_unreadable(name, table.to_native(), error)
-    return frame
+    raise ValueError(f"{name} is in memory; give it from the engine of the first table")
 
 
-def _handed(arrow: pa.Table, leader: nw.LazyFrame[Any]) -> Any:
-    import narwhals.stable.v2 as nw
-
-    native, engine = leader.to_native(), leader.implementation
-    if engine.is_duckdb():
-        return native.query("leader", "FROM arrow")  # DuckDB finds the argument by its name
-    if engine.is_pyspark():
-        return native.sparkSession.createDataFrame(arrow)
-    if engine.is_ibis():
-        import ibis
-
-        return ibis.memtable(arrow)
-    return nw.from_native(arrow, eager_only=True).lazy("polars").to_native()
-
-
-def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[Any]:
+def columns(name: str, frame: Frame, **named: str) -> Frame:
     """Select columns, which get the names of their keywords."""
-    import narwhals.stable.v2 as nw
-
     distinct_columns(named)
     there = frame.collect_schema().names()
     for keyword, column in named.items():
@@ -465,241 +449,69 @@ def columns(name: str, frame: nw.LazyFrame[Any], **named: str) -> nw.LazyFrame[A
     return frame.select(**{keyword: nw.col(column) for keyword, column in named.items()})
 
 
-def with_same_ids(
-    tables: dict[str, nw.LazyFrame[Any]], ids: dict[str, str]
-) -> dict[str, nw.LazyFrame[Any]]:
+def with_same_ids(tables: dict[str, Frame]) -> dict[str, Frame]:
     """Return tables whose ids are of one type, in which integers of any table have room."""
-    import narwhals.stable.v2 as nw
-
     first = next(iter(tables))
-    for keyword, column in ids.items():
-        schemas = {name: table.collect_schema() for name, table in tables.items()}
-        kinds = {name: kind[column] for name, kind in schemas.items() if column in kind.names()}
-        wanted = kinds.get(first)
+    for keyword in KEY:
+        kinds = {name: table.collect_schema()[keyword] for name, table in tables.items()}
+        wanted = kinds[first]
         others = {name: kind for name, kind in kinds.items() if kind != wanted}
-        if wanted is None or not others:
-            continue  # `columns` says what is not there
         for name, kind in others.items():
             if not (wanted.is_integer() and kind.is_integer()):
                 raise ValueError(
                     f"{keyword} is of type {kind} in {name} and of type {wanted} in {first}; "
                     "make both integers or both strings"
                 )
-        wide = wanted if wanted in (nw.UInt64, nw.Int128, nw.UInt128) else nw.Int64
-        cast = nw.col(column).cast(wide)
-        tables = {
-            name: table.with_columns(cast) if name in kinds else table
-            for name, table in tables.items()
-        }
+        if others:
+            wide = wanted if wanted in (nw.UInt64, nw.Int128, nw.UInt128) else nw.Int64
+            cast = nw.col(keyword).cast(wide)
+            tables = {name: table.with_columns(cast) for name, table in tables.items()}
     return tables
+
+
+# --- asking an engine
+
+
+def collected(frame: Frame) -> Any:
+    """Run a table in its engine and return it as arrow."""
+    return frame.collect("pyarrow").to_native()
+
+
+def facts(frame: Frame, **asked: nw.Expr) -> dict[str, Any]:
+    """Aggregate a table to one row."""
+    found: dict[str, Any] = collected(frame.select(**asked)).to_pylist()[0]
+    return found
 
 
 def count(condition: nw.Expr) -> nw.Expr:
     """Count rows; a condition that is missing is not fulfilled."""
-    import narwhals.stable.v2 as nw
-
     return condition.cast(nw.Int32).sum()  # in DuckDB faster than to count
 
 
-def repeated(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the pairs of user and item that are there more than once."""
-    import narwhals.stable.v2 as nw
+def refuse_rows(*tables: tuple[str, Frame, Rules, nw.Expr | None]) -> None:
+    """Raise the error for a row that breaks a rule, if there is one: one query finds it.
 
-    return rows.group_by(*KEY).agg(n=nw.len()).filter(nw.col("n") > 1)
-
-
-def problem(rows: nw.LazyFrame[Any], message: str) -> nw.LazyFrame[Any]:
-    """Return the users of rows that must not be there, with a message that names the row."""
-    return rows.select("user", problem=_said(message))
-
-
-def without_user(name: str, rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Return the problems of rows that may be any user's."""
-    import narwhals.stable.v2 as nw
-
-    return problem(rows.filter(nw.col("user").is_null()), f"{name} lacks the user; fill it in")
-
-
-def _said(message: str) -> nw.Expr:
-    import narwhals.stable.v2 as nw
-
-    user, item = (nw.col(name).cast(nw.String).fill_null("(missing)") for name in KEY)
-    ids = nw.lit("refused: user "), user, nw.lit(", item "), item
-    return nw.concat_str(*ids, nw.lit(f": {message} (end)"))
-
-
-def checked(
-    rows: nw.LazyFrame[Any],
-    numbers: list[str],
-    own: Sequence[tuple[nw.Expr, str]],
-    problems: Sequence[nw.LazyFrame[Any]],
-    of_all: Sequence[nw.LazyFrame[Any]],
-) -> nw.LazyFrame[Any]:
-    """Return rows whose numbers cannot be computed where there is a problem.
-
-    The one way to fail that all engines know is a cast that cannot be made. Their errors quote the
-    text that is no number, which is the message. Problems are conditions on the rows, tables of
-    the users that have one, and tables of what is a problem of all users.
+    Of each table: its name, its rows, its rules, and which rows are of pairs that must differ.
     """
-    import narwhals.stable.v2 as nw
-
-    first = nw.concat(list(problems)).group_by("user").agg(nw.col("problem").min())
-    every = nw.concat(list(of_all)).select(every=nw.col("problem").min())
-    text = nw.coalesce("every", "problem", nw.lit("0"))
-    lost = (nw.col("user").is_null() | nw.col("item").is_null(), "fill in the missing id")
-    for bad, message in (*own, lost):  # the last is said first
-        text = nw.when(bad).then(_said(message)).otherwise(text)
-    fine = text.cast(nw.Int64) == 0
-    joined = rows.join(first, on="user", how="left").join(every, how="cross")
-    return joined.with_columns(
-        nw.when(fine).then(nw.col(name).cast(nw.Int64)).alias(name) for name in numbers
-    )
-
-
-def collected(frame: nw.LazyFrame[Any]) -> Any:
-    """Run a table in its engine and return it as arrow, or say what is wrong with its rows."""
-    try:
-        return frame.collect("pyarrow").to_native()
-    except Exception as error:  # each engine has its own
-        if found := MESSAGE.search(str(error)):
-            raise ValueError(found[1]) from error
-        raise
-
-
-LOWEST = {"rank": 1, "n_tied": 0, "n_items": 1, "n_predicted": 0}
-
-
-def rank_table(ranks: Any) -> tuple[nw.LazyFrame[Any], list[str]]:
-    """Open a rank table of one recommender, and return it with the names of its columns."""
-    import narwhals.stable.v2 as nw
-
-    frame = opened(ranks=ranks)["ranks"]
-    names = frame.collect_schema().names()
-    if missing := [name for name in ("user", "rank") if name not in names]:
-        raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
-    if "recommender" not in names:
-        return frame, names
-    name = nw.col("recommender")
-    one, other, lost = facts(
-        frame.select(one=name.min(), other=name.max(), lost=count(name.is_null()))
-    )
-    if lost:
-        raise ValueError("ranks has a row whose recommender is missing; fill it in")
-    if one != other:
-        raise ValueError(
-            f"ranks holds the recommenders {shown(one)} and {shown(other)}; keep the rows of one "
-            "of them, or use read_ranks, which keeps them apart"
-        )
-    return frame, names
-
-
-def checked_ranks(ranks: Any) -> nw.LazyFrame[Any]:
-    """Return the columns of a rank table that are known; refuse the rows that `read_ranks` does."""
-    import narwhals.stable.v2 as nw
-
-    frame, names = rank_table(ranks)
-    kinds = frame.collect_schema()
-    numbers = [name for name in (*LOWEST, "relevance") if name in names]
-    more = further_columns(names, {"user", "recommender", *numbers})
-    more = [name for name in more if not kinds[name].is_nested()]
-    private = {f"further {i}": name for i, name in enumerate(more)}
-    frame = frame.select(
-        "user",
-        *(_as_in_memory(name, kinds[name]) for name in numbers),
-        *(nw.col(name).alias(alias) for alias, name in private.items()),
-    )
-    optional = numbers[1:]
-    n_rows, *n_missing = facts(
-        frame.select(nw.len().alias("rows"), *(count(nw.col(name).is_null()) for name in optional))
-    )
-    for name, missing in zip(optional, n_missing, strict=True):
-        if n_rows and missing == n_rows:
-            frame = frame.drop(name)
-        elif missing:
-            raise ValueError(
-                f"ranks has a row whose {name} is missing; give it in all rows, or in none"
+    wrong: list[Frame] = []
+    said: list[str] = []
+    for name, rows, rules, differ in tables:
+        broken = nw.lit(FINE)  # a number: a text takes much more memory for each pair
+        for i, bad in reversed([*enumerate(rules.values(), len(said))]):
+            broken = nw.when(bad).then(nw.lit(i)).otherwise(broken)
+        said += rules
+        found = rows.with_columns(broken=broken)
+        if differ is not None:
+            pairs = found.with_columns(n=nw.when(differ).then(nw.lit(1))).group_by(*KEY)
+            twice = (nw.col("n") > 1) & (nw.col("broken") == FINE)
+            found = pairs.agg(nw.col("n").count(), nw.col("broken").min()).with_columns(
+                broken=nw.when(twice).then(nw.lit(len(said))).otherwise("broken")
             )
-    _refuse_rows(frame, private)
-    return frame.drop(*private)
-
-
-def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
-    """Return a column in which NaN is missing, and integers of small types do not overflow."""
-    import narwhals.stable.v2 as nw
-
-    column = nw.col(name)
-    if kind.is_float():
-        return nw.when(~column.is_nan()).then(column).alias(name)
-    return column.cast(nw.Int64) if kind.is_integer() else column
-
-
-def _refuse_rows(frame: nw.LazyFrame[Any], more: dict[str, str]) -> None:
-    """Say which row cannot come from a ranking, if there is one: one query finds it."""
-    import narwhals.stable.v2 as nw
-
-    names = frame.collect_schema().names()
-    for name, kind in frame.collect_schema().items():
-        if name in LOWEST and not kind.is_numeric():
-            raise ValueError(f"ranks[{name!r}] is of type {kind}; it must be numbers")
-    limits = [name for name in names if name in ("n_items", "n_predicted")]
-    order = [name for name in names if name in ("rank", "n_tied")]
-    rows = frame.with_columns(
-        *(
-            nw.col(name).shift(1).over("user", order_by=order).alias(f"{name} before")
-            for name in order
-        ),
-        *(nw.col(name).min().over("user").alias(f"{name} least") for name in (*limits, *more)),
-        size=nw.len().over("user", "rank"),
-    )
-    user = nw.col("user").cast(nw.String).fill_null("(missing)")
-    said = []
-    rules = _rules(names, limits)
-    for alias, name in more.items():
-        one, least = nw.col(alias), nw.col(f"{alias} least")
-        bad = (one != least) | (one.is_null() & ~least.is_null())
-        rules.append((alias, bad, f"keep one {name}, or drop the column"))
-    for i, (name, bad, rule) in enumerate(rules):
-        value = nw.col(name).cast(nw.String).fill_null("missing")
-        said_of = nw.lit(f": the {more.get(name, name)} is ")
-        words = nw.lit("user "), user, said_of, value, nw.lit(f"; {rule}")
-        said.append(nw.when(bad).then(nw.concat_str(*words)).alias(f"rule {i}"))
-    found = facts(rows.select(*said).select(nw.all().min()))
-    for text in filter(None, found):
-        raise ValueError(f"ranks, {text}")
-
-
-def _rules(names: list[str], limits: list[str]) -> list[Rule]:
-    """Return what must not be, as `read_ranks` and Ranks have it, in this order."""
-    import narwhals.stable.v2 as nw
-
-    col = nw.col
-    rank, before = col("rank"), col("rank before")
-    rules = [("user", col("user").is_null(), "each row must have an id")]
-    for name, low in LOWEST.items():
-        if name in names:
-            bad = (col(name) < low) | (col(name) % 1 != 0)
-            rules.append((name, bad, f"it must be a whole number of at least {low}"))
-    for name in limits:
-        rules.append(("rank", rank > col(name), f"it must be at most {name}"))
-        same = col(name) == col(f"{name} least")
-        rules.append((name, ~same, "it must be the same in all rows of a user"))
-    if "n_tied" not in names:
-        return [*rules, ("rank", rank == before, "another item of this user has it, too")]
-    tied, tied_before = col("n_tied"), col("n_tied before")
-    apart = (rank > before + tied_before) | ((rank == before) & (tied == tied_before))
-    rules += [
-        ("rank", rank.is_null(), "a row with n_tied needs it; give both, or neither"),
-        ("rank", ~apart, "items with one score have the same n_tied, others share no rank"),
-        ("n_tied", col("size") > tied + 1, "it leaves no place for all items with this rank"),
-    ]
-    if "n_items" in names:
-        rules.append(("rank", rank + tied > col("n_items"), "it must be at most n_items - n_tied"))
-    return rules
-
-
-def facts(one_row: nw.LazyFrame[Any]) -> list[Any]:
-    """Return the values in the only row of a table."""
-    return [column[0].as_py() for column in collected(one_row).columns]
+            said.append(TWICE.format(name))
+        wrong.append(found.filter(nw.col("broken") < FINE).select(*KEY, "broken"))
+    for row in collected(nw.concat(wrong).sort("broken", *KEY).head(1)).to_pylist():
+        user, item = ("(missing)" if row[name] is None else row[name] for name in KEY)
+        raise ValueError(f"user {user}, item {item}: {said[row['broken']]}")
 
 
 def values_per_user(
@@ -734,7 +546,7 @@ def values_per_user(
         If `ranks` is no rank table. If the ranks are graded, or a metric needs what the table does
         not know or divides by what depends on the ranks: there, use `collect_ranks` and the metric
         itself. If ranks tie and `ties` does not say what to do. If the table holds several
-        recommenders, or `read_ranks` would refuse a row of it: a rank that is not whole, below 1,
+        recommenders, or `Ranks.read` would refuse a row of it: a rank that is not whole, below 1,
         too large or there twice for a user, or what differs or is missing in some rows only.
 
     Notes
@@ -752,117 +564,163 @@ def values_per_user(
     >>> values_per_user(ranks, [Recall(k=10), NDCG(k=10)]).fetchall()
     [(7, 0.5, 0.306...)]
     """
-    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     named = {str(metric): metric for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")}
     as_choice("ties", ties, (None, "optimistic", "pessimistic"))
-    frame = checked_ranks(ranks)
-    names = frame.collect_schema().names()
-    _check_metrics(named, names)
-    over_ties = _check_ties(frame, ties)
-    rows = _with_places(frame, names, ties)
-    known = [name for name in ("n_items", "n_predicted") if name in names]
-    if "n_items" in known and not any(metric.needs_n_items for metric in named.values()):
-        known.remove("n_items")
-    key = ["rank", *(["n_tied"] if over_ties else ["place", "n_relevant"]), *known]
+    frame, is_tied = _checked(ranks, ties)
+    known = [name for name in ("n_items", "n_predicted") if name in frame.collect_schema().names()]
+    needs = [name for name, metric in named.items() if metric.needs_n_items]
+    if needs and "n_items" not in known:
+        raise ValueError(f"ranks has no column 'n_items'; {needs[0]} needs it")
+    key = ["rank", *(["n_tied"] if is_tied and ties is None else ["place", "n_relevant"])]
+    key += [name for name in known if needs or name != "n_items"]
+    rows = _with_places(frame)
+    rows = _broken(rows, ties) if is_tied and ties is not None else rows
     cutoffs = [metric.k for metric in named.values()]
     largest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
     counted = nw.col("rank") <= largest if largest else ~nw.col("rank").is_null()
     cases = collected(rows.filter(counted).select(key).unique())
-    case = {name: cases.column(name).to_numpy() for name in key}
-    parts = {name: pa.array(_parts(metric, case)) for name, metric in named.items()}
-    values = nw.from_native(pa.table({**case, **parts}), eager_only=True)
-    joined = rows.join(from_memory("ranks", values, frame), on=key, how="left")
+    case = {name: cases.column(name).to_numpy().astype(np.int64) for name in key}
+    for name, metric in named.items():
+        cases = cases.append_column(name, pa.array(_parts(metric, case)))
+    values = from_memory("ranks", nw.from_native(cases, eager_only=True), frame)
+    joined = rows.join(values, on=key, how="left")
     return joined.group_by("user").agg(nw.col(name).sum() for name in named).to_native()
 
 
-def _check_metrics(named: dict[str, Metric], names: list[str]) -> None:
-    for name, metric in named.items():
-        if metric.needs_n_items and "n_items" not in names:
-            raise ValueError(f"ranks has no column 'n_items'; {name} needs it")
+LOWEST = {"rank": 1, "n_tied": 0, "n_items": 1, "n_predicted": 0}
 
 
-def _check_ties(frame: nw.LazyFrame[Any], ties: str | None) -> bool:
-    """Tell whether to average over ties; refuse them where no rule says what they mean."""
-    import narwhals.stable.v2 as nw
-
-    names = frame.collect_schema().names()
-    n_tied, relevance = (
-        nw.col(name) if name in names else nw.lit(usual).alias(name)
-        for name, usual in (("n_tied", 0), ("relevance", 1))
+def _checked(ranks: Any, ties: str | None) -> tuple[Frame, bool]:
+    """Return the columns of a rank table that are known, and whether ranks tie."""
+    given, names = rank_table(ranks)
+    kinds, col = given.collect_schema(), nw.col
+    numbers = [name for name in (*LOWEST, "relevance") if name in names]
+    for name in numbers:
+        if not kinds[name].is_numeric():
+            raise ValueError(f"ranks[{name!r}] is of type {kinds[name]}; it must be numbers")
+    table = given.with_columns(_as_in_memory(name, kinds[name]) for name in numbers)
+    optional = [name for name in numbers if name != "rank"]
+    found = facts(
+        table,
+        n=nw.len(),
+        **{name: count(col(name).is_null()) for name in ("user", *optional)},
+        **{f"least {name}": col(name).min() for name in optional},
+        **{f"most {name}": col(name).max() for name in optional},
     )
-    full = frame.select("user", n_tied, relevance)
-    per_user = full.group_by("user").agg(
-        several=nw.len(),
-        tied=nw.col("n_tied").max(),
-        least=nw.col("relevance").min(),
-        most=nw.col("relevance").max(),
-    )
-    found = per_user.select(
-        nw.col("several", "tied", "most").max(), nw.col("least").min(), n_users=nw.len()
-    )
-    several, tied, most, least, n_users = facts(found)
-    if n_users and (most, least) != (1, 1):
-        raise ValueError(
-            f"ranks has the relevance {least if least != 1 else most}; values_per_user takes "
-            'relevance 1 only: use collect_ranks(ranks).break_ties("optimistic") and the metric'
-        )
-    if ties is not None or not tied:
-        return False
-    if several > 1:
+    for name in ("user", *optional):
+        if 0 < found[name] == found["n"] and name != "user":
+            numbers.remove(name)
+        elif found[name]:
+            raise ValueError(f"ranks has a row whose {name} is missing; give it in all rows")
+    for relevance in (found.get("least relevance"), found.get("most relevance")):
+        if relevance not in (None, 1):
+            raise ValueError(
+                f"ranks has the relevance {relevance}; values_per_user takes relevance 1 only: "
+                'use collect_ranks(ranks).break_ties("optimistic") and the metric'
+            )
+    table = table.drop(name for name in optional if name not in numbers)
+    _refuse_rankings(table, numbers)
+    is_tied = bool(found.get("most n_tied"))
+    if is_tied and ties is None and facts(table, n=col("user").n_unique())["n"] < found["n"]:
         raise ValueError(
             "ties is None, but ranks has ties and users with several relevant items; choose "
             'ties="optimistic" or ties="pessimistic"'
         )
-    return True
+    return table.select("user", *numbers), is_tied
 
 
-def _with_places(frame: nw.LazyFrame[Any], names: list[str], ties: str | None) -> nw.LazyFrame[Any]:
-    """Count each user's relevant items from the best, and choose ranks of those that tie."""
-    import narwhals.stable.v2 as nw
+def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """Return a column in which NaN is missing, and integers of small types do not overflow."""
+    column = nw.col(name)
+    if kind.is_float():
+        return nw.when(~column.is_nan()).then(column).alias(name)
+    return column.cast(nw.Int64) if kind.is_integer() else column
 
-    rank = nw.col("rank")
-    rows = frame.with_columns(
-        place=rank.rank("ordinal").over("user"), n_relevant=nw.len().over("user")
+
+def _refuse_rankings(table: Frame, numbers: list[str]) -> None:
+    """Find a user whose rows cannot come from one ranking; `Ranks.read` says what is wrong."""
+    kinds, col = table.collect_schema(), nw.col
+    more = [
+        name
+        for name in further_columns(kinds.names(), {"user", "recommender", *numbers})
+        if not kinds[name].is_nested()
+    ]
+    private = {f"further {i}": col(name) for i, name in enumerate(more)}
+    rows = table.select("user", *numbers, **private)
+    rows = rows if "n_tied" in numbers else rows.with_columns(n_tied=nw.lit(0))
+    order = ["rank", "n_tied"]
+    limits = [name for name in ("n_items", "n_predicted") if name in numbers]
+    rows = _with_places(rows).with_columns(
+        *(
+            col(name).shift(1).over("user", order_by=order).alias(f"{name} before")
+            for name in order
+        ),
+        *(col(name).min().over("user").alias(f"{name} least") for name in (*limits, *private)),
     )
-    if ties is None or "n_tied" not in names:
-        return rows
-    rows = rows.with_columns(
-        first=nw.col("place").min().over("user", "rank"), size=nw.len().over("user", "rank")
+    rank, tied = col("rank"), col("n_tied")
+    before, tied_before = col("rank before"), col("n_tied before")
+    bad = [
+        # Items with one score share a rank and n_tied, and the next rank is beyond all of them.
+        ~((rank > before + tied_before) | ((rank == before) & (tied == tied_before))),
+        (col("n_level") > tied + 1) & ~rank.is_null(),
+    ]
+    for name, low in LOWEST.items():
+        if name in numbers:
+            bad.append((col(name) < low) | (col(name) > LARGEST) | (col(name) % 1 != 0))
+    for name in (*limits, *private):
+        one, least = col(name), col(f"{name} least")
+        bad.append((one != least) | (one.is_null() & ~least.is_null()))
+    bad += [rank > col(name) for name in limits]
+    if "n_tied" in numbers:
+        bad.append(rank.is_null())
+        bad += [rank + tied > col("n_items")] if "n_items" in numbers else []
+    wrong = rows.filter(nw.any_horizontal(*bad, ignore_nulls=True)).select("user")
+    found = collected(table.join(wrong.sort("user").head(1), on="user", how="semi"))
+    if len(found):
+        user = shown(found.column("user")[0].as_py())
+        _in_memory(f"ranks of user {user}", found)
+        raise AssertionError(f"ranks of user {user} are those of no ranking")
+
+
+def _with_places(rows: Frame) -> Frame:
+    """Count each user's relevant items from the best, and those that share a rank."""
+    return rows.with_columns(
+        place=nw.col("rank").rank("ordinal").over("user"),
+        n_relevant=nw.len().over("user"),
+        n_level=nw.len().over("user", "rank"),
     )
-    step = nw.col("place") - nw.col("first")
-    worse = nw.col("n_tied") + 1 - nw.col("size") if ties == "pessimistic" else 0
-    return rows.with_columns(rank=rank + step + worse)
+
+
+def _broken(rows: Frame, ties: str) -> Frame:
+    """Give each of the items that tie a rank of its own."""
+    first = nw.col("place").min().over("user", "rank")
+    worse = nw.col("n_tied") + 1 - nw.col("n_level") if ties == "pessimistic" else 0
+    return rows.with_columns(first=first).with_columns(
+        rank=nw.col("rank") + nw.col("place") - nw.col("first") + worse
+    )
 
 
 def _parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
-    """Compute what each case adds to its user's value."""
-    rank = case["rank"].astype(np.int64)
-    n = case.get("n_items")
+    """Compute what each case adds to its user's value; refuse a divisor that the ranks change."""
+    rank, n = case["rank"], case.get("n_items")
     if "n_tied" in case:
         return metric(Ranks(rank, case["n_tied"], rank + case["n_tied"] if n is None else n))
-    q, predicted = case["n_relevant"].astype(np.int64), case.get("n_predicted")
-    gains = metric.cut(metric.gain(rank, case["place"], q, n), rank)
-    divisor = _normalizer(metric, {"n_relevant": q, "n_items": n, "n_predicted": predicted})
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(gains / divisor, dtype=np.float64)
-
-
-def _normalizer(metric: Metric, of: dict[str, IntArray | None]) -> FloatArray:
-    """Compute what a metric divides by, from an instance of each kind; refuse what ranks change."""
-    known = {name: values for name, values in of.items() if values is not None}
-    kinds, which = np.unique(np.stack(list(known.values())), axis=1, return_inverse=True)
+    gains = metric.cut(metric.gain(rank, case["place"], case["n_relevant"], n), rank)
+    known = [name for name in ("n_relevant", "n_items", "n_predicted") if name in case]
+    kinds, which = np.unique(np.stack([case[x] for x in known]), axis=1, return_inverse=True)
     kind = dict(zip(known, kinds, strict=True))
-    counts = kind["n_relevant"]
-    starts = offsets_of(counts)
-    best = np.arange(starts[-1]) - np.repeat(starts[:-1], counts) + 1
-    divisor = np.broadcast_to(metric.normalizer(trusted(best, starts, **kind)), counts.shape)
-    if metric.k is not None or "n_items" not in known:
-        none = trusted(best[:0], starts * 0, **kind)
-        if (np.broadcast_to(metric.normalizer(none), counts.shape) != divisor).any():
+    # An instance of each kind with the best ranks, and one without any rank.
+    starts = offsets_of(kind["n_relevant"])
+    best = np.arange(starts[-1]) - np.repeat(starts[:-1], kind["n_relevant"]) + 1
+    divisor = np.broadcast_to(metric.normalizer(trusted(best, starts, **kind)), kinds.shape[1:])
+    if metric.k is not None or n is None:
+        none = metric.normalizer(trusted(best[:0], starts * 0, **kind))
+        if (np.broadcast_to(none, divisor.shape) != divisor).any():
             raise ValueError(
                 f"metrics has {metric}, which divides by what the ranks change; call it on the "
                 "ranks of collect_ranks"
             )
-    return np.asarray(divisor[which.ravel()], dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(gains / divisor[which.ravel()], dtype=np.float64)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from io import StringIO
-from math import isfinite
+from math import inf, nan
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -102,7 +101,7 @@ def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
     0   t1   d9    0.5     1
     1   t1   d3    0.5     2
     """
-    table = _read(path, ("user", "", "item", "", "score", ""), "score", _as_score)
+    table = _read(path, 6, 4, "score", float, inf)
     with np.errstate(over="ignore"):
         score = table["score"].to_numpy().astype(np.float32)  # trec_eval keeps so much of it
     topic = table["user"].factorize()[0]
@@ -151,59 +150,45 @@ def read_qrels(path: str | os.PathLike[str]) -> pd.DataFrame:
     0   t1   d9          2
     1   t1   d4          0
     """
-    table = _read(path, ("user", "", "item", "relevance"), "relevance", _as_relevance)
+    table = _read(path, 4, 3, "relevance", int, 2**53)
     return table.assign(relevance=table["relevance"].clip(lower=0))
-
-
-def _as_score(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError
-    return number
-
-
-def _as_relevance(text: str) -> int:
-    number = int(text)
-    if abs(number) >= 2**53:
-        raise ValueError
-    return number
 
 
 def _read(
     path: str | os.PathLike[str],
-    columns: tuple[str, ...],
+    n_columns: int,
+    place: int,
     value: str,
-    convert: Callable[[str], float],
+    kind: type[int | float],
+    limit: float,
 ) -> pd.DataFrame:
-    """Return the columns of a file that have a name; the last one of these is a number."""
+    """Return the user and the item of each line, and the number in one place, below a limit."""
     import pandas as pd
 
-    users, items, values, lines = [], [], [], []
-    user, item, at = (columns.index(name) for name in ("user", "item", value))
+    rows, lines = [], []
     for number, line in enumerate(StringIO(read_text(as_path("path", path))), start=1):
         fields = line.split()
         if not fields:
             continue
-        if len(fields) != len(columns):
-            problem = f"{len(columns)} columns expected, {len(fields)} found"
-            raise ValueError(f"{path}, line {number}: {problem}: {line[:80]!r}")
+        at = f"{path}, line {number}"
+        if len(fields) != n_columns:
+            problem = f"{n_columns} columns expected, {len(fields)} found"
+            raise ValueError(f"{at}: {problem}: {line[:80]!r}")
         if "\ufffd" in line:
-            raise ValueError(f"{path}, line {number}: the text is not UTF-8: {line[:80]!r}")
+            raise ValueError(f"{at}: the text is not UTF-8: {line[:80]!r}")
         try:
-            values.append(convert(fields[at].replace("_", "?")))  # Python takes 1_000 as a number
+            found = kind(fields[place].replace("_", "?"))  # Python takes 1_000 as a number
         except ValueError:
-            kind = "whole number" if value == "relevance" else "finite number"
-            raise ValueError(
-                f"{path}, line {number}: the {value} is {fields[at]!r}; it must be a {kind}"
-            ) from None
-        users.append(fields[user])
-        items.append(fields[item])
+            found = nan
+        if not abs(found) < limit:
+            what = "whole number" if kind is int else "finite number"
+            raise ValueError(f"{at}: the {value} is {fields[place]!r}; it must be a {what}")
+        rows.append((fields[0], fields[2], found))
         lines.append(number)
-    if not users:
+    if not rows:
         raise ValueError(f"{path} is empty")
-    table = pd.DataFrame({"user": users, "item": items, value: values})
+    table = pd.DataFrame(rows, columns=["user", "item", value])
     for i in np.flatnonzero(table.duplicated(["user", "item"]))[:1]:
-        raise ValueError(
-            f"{path}, line {lines[i]}: topic {users[i]!r} has document {items[i]!r} twice"
-        )
+        user, item, _ = rows[i]
+        raise ValueError(f"{path}, line {lines[i]}: topic {user!r} has document {item!r} twice")
     return table
