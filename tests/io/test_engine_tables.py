@@ -695,7 +695,7 @@ def test_recommenders_are_not_pooled(engine, run, tmp_path):
     both = {"A": one, "B": other}
     write_ranks(both, tmp_path / "both.parquet")
     write_ranks({"A": one}, tmp_path / "one.parquet")
-    match = "^ranks holds the recommenders 'A' and 'B'; keep the rows of one of them, or use read_r"
+    match = "^ranks holds the recommenders 'A' and 'B'; keep the rows of one of them, or use Ranks"
     for ranks in (engine(rank_table(both)), tmp_path / "both.parquet"):
         with pytest.raises(ValueError, match=match):
             run(ranks)
