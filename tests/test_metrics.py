@@ -2,7 +2,6 @@
 
 from dataclasses import FrozenInstanceError, dataclass, replace
 from itertools import combinations, product
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -356,19 +355,6 @@ def test_a_gain_that_is_not_returned():
 
     with pytest.raises(ValueError, match=r"Forgetful\.gain returns None; let it return"):
         Forgetful()([1, 2])
-
-
-def test_choices_of_ones_own():
-    @dataclass(frozen=True)
-    class Loud(RankBiasedPrecision):
-        how: Literal["a", "b"] | None = None
-        times: Literal[1, 2] = 1
-
-    assert Loud().how is None
-    assert Loud(how="a", times=2).times == 2
-    for bad in (3, "1", 1.0, True, [1, 2], np.array([1, 2])):
-        with pytest.raises(ValueError, match=r"times is .*; times must be one of 1, 2"):
-            Loud(times=bad)  # type: ignore[arg-type]
 
 
 def test_a_metric_without_its_two_methods_is_none():

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields, is_dataclass
-from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,13 +44,6 @@ __all__ = [
 PIECE = 2**20  # ranks whose gains are in memory at once
 
 
-class _NameOfTheClass:
-    """An attribute that is the name of the class it is asked for, not of the one that has it."""
-
-    def __get__(self, metric: object, kind: type[Any]) -> str:
-        return kind.__name__
-
-
 class Metric(ABC):
     r"""A ranking metric: call it on ranks to get one value per instance.
 
@@ -60,9 +53,9 @@ class Metric(ABC):
 
     To write a metric of your own, derive a frozen dataclass from this class. Give it a field `k`
     (the cutoff, or None), the methods `gain` and `normalizer`, and a name `symbol` if it is not
-    called like its class. Fields annotated as `Literal` are checked. Everything in this package
-    then works with the metric. A class that is no dataclass works, too, but nothing is checked,
-    and its name in print has no parameter but `k`.
+    called like its class. Everything in this package then works with the metric. A class that is no
+    dataclass works, too, but its cutoff is not checked, and its name in print has no parameter but
+    `k`.
 
     Attributes
     ----------
@@ -99,30 +92,26 @@ class Metric(ABC):
     array([0.2 , 0.16, 0.  ])
     """
 
-    symbol: ClassVar[str] = _NameOfTheClass()  # type: ignore[assignment]
+    symbol: ClassVar[str]
     needs_n_items: ClassVar[bool] = False
     rank_only: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
     k: int | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Forget what was known of another gain."""
+        """Name a metric like its class, and forget what was known of another gain."""
         super().__init_subclass__(**kwargs)
+        if "symbol" not in vars(cls):
+            cls.symbol = cls.__name__
         if "gain" in vars(cls):
             for known in ("rank_only", "smooth"):
                 setattr(cls, known, vars(cls).get(known, False))
 
     def __post_init__(self) -> None:
-        """Check the cutoff, and the choices that are annotated as `Literal`."""
-        parameters = fields(self)  # type: ignore[arg-type]
-        for field in parameters:
-            value = getattr(self, field.name)
-            if field.name == "k" and not (value is None and field.default is None):
-                object.__setattr__(self, "k", as_integer("k", value))
-            elif "Literal" in str(field.type):
-                hint = get_type_hints(type(self))[field.name]
-                if get_origin(hint) is Literal:
-                    as_choice(field.name, value, get_args(hint))
+        """Check the cutoff, which only a metric with the default None may lack."""
+        for field in fields(self):  # type: ignore[arg-type]
+            if field.name == "k" and not (self.k is None and field.default is None):
+                object.__setattr__(self, "k", as_integer("k", self.k))
 
     @abstractmethod
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -494,6 +483,11 @@ class Precision(Metric):
     k: int
     denominator: Literal["k", "predicted"] = "k"
 
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        as_choice("denominator", self.denominator, ("k", "predicted"))
+
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Count the item: see `Metric.gain`."""
         return np.ones(np.shape(rank))
@@ -533,6 +527,11 @@ class Recall(Metric):
     rank_only = smooth = True
     k: int
     denominator: Literal["relevant", "capped"] = "relevant"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        as_choice("denominator", self.denominator, ("relevant", "capped"))
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Count the item: see `Metric.gain`."""
@@ -607,6 +606,11 @@ class AveragePrecision(Metric):
     smooth = True
     k: int | None = None
     denominator: Literal["capped", "relevant", "hits", "predicted"] = "capped"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        as_choice("denominator", self.denominator, ("capped", "relevant", "hits", "predicted"))
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Return the precision at the item's rank: see `Metric.gain`."""
@@ -730,6 +734,8 @@ class NDCG(Metric):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
+        as_choice("ideal", self.ideal, ("relevant", "hits", "full"))
+        as_choice("gains", self.gains, ("linear", "exponential"))
         if self.ideal == "full" and self.k is None:
             raise ValueError('k is None; NDCG with ideal "full" needs a cutoff')
 
