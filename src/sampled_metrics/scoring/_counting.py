@@ -143,8 +143,12 @@ def on_a_device(array: Any) -> bool:
     """Tell whether something is an array of the array API or of torch, and not of NumPy."""
     if isinstance(array, np.ndarray | np.generic) or not hasattr(array, "__dlpack__"):
         return False
-    from array_api_compat import is_array_api_obj
-
+    try:
+        from array_api_compat import is_array_api_obj
+    except ImportError as error:
+        raise ImportError(
+            f'{type(array).__name__} needs: pip install "sampled-metrics[devices]"'
+        ) from error
     return bool(is_array_api_obj(array))
 
 
@@ -184,19 +188,15 @@ class DeviceBlock(Block):
         moved = is_torch_array(flags) or is_cupy_array(flags)  # others NumPy asks itself
         return np.asarray(to_device(flags, "cpu") if moved else flags)
 
-    def as_counts(self, numbers: Any) -> IntArray:
-        return self.on_host(numbers).astype(np.int64, copy=False)
-
     def count_listed(self, comparison: str) -> IntArray:
-        flags = self.xp.astype(
-            getattr(self.xp, comparison)(self.listed, self.limits), self.xp.int32
-        )
-        running = self.xp.cumulative_sum(flags, include_initial=True)
-        ends = self.xp.take(running, self.on_device(self.lists.indptr))
-        return np.diff(self.as_counts(ends))
+        flags = getattr(self.xp, comparison)(self.listed, self.limits)
+        ones = self.xp.astype(flags, self.xp.int32)
+        running = self.xp.cumulative_sum(ones, include_initial=True)
+        ends = self.on_host(self.xp.take(running, self.on_device(self.lists.indptr)))
+        return np.diff(ends.astype(np.int64))
 
     def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
         rows, limit = self.rows_of(slice(None)), self.target[:, None]
-        compared = [getattr(self.xp, comparison)(rows, limit) for comparison in comparisons]
-        counts = [self.xp.count_nonzero(flags, axis=1) for flags in compared]
-        return [self.as_counts(count) for count in counts]
+        compared = (getattr(self.xp, comparison)(rows, limit) for comparison in comparisons)
+        counts = (self.on_host(self.xp.count_nonzero(flags, axis=1)) for flags in compared)
+        return [count.astype(np.int64) for count in counts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
     IntArray,
@@ -15,8 +15,8 @@ from sampled_metrics._arguments import (
     as_csr,
     as_flag,
     as_integer,
+    as_kind,
     find_ids,
-    shown,
 )
 from sampled_metrics.io import pairs_of
 from sampled_metrics.ranks import Ranks, gathered
@@ -68,8 +68,8 @@ def from_model(
 
         Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
         of any other library that follows the array API standard; or a sparse matrix of SciPy, in
-        which an entry that is not stored is a score of 0. The rows and columns of a
-        pandas.DataFrame are found by their labels, the split's names of users and items.
+        which an entry that is not stored is a score of 0. Of a table, pass the scores alone, with
+        a row for each user and a column for each item in the split's order.
     split : Split
         The training events, and the held-out item of each instance.
     exclude : table, path, dict or sparse matrix, optional
@@ -98,9 +98,11 @@ def from_model(
     ------
     ValueError
         If `model` is none of these, or `split` is not a Split; if scores have the wrong shape, are
-        masked or not real numbers, or a frame lacks a user or an item; if a candidate's score is
-        NaN or the held-out item's infinite (other items may have any score); if `exclude` or
-        `candidates` names what the split lacks, or a held-out item is excluded or not listed.
+        masked or not real numbers; if a candidate's score is NaN or the held-out item's infinite
+        (other items may have any score); if `exclude` or `candidates` names what the split lacks,
+        or a held-out item is excluded or not listed.
+    ImportError
+        If scores are neither NumPy's nor SciPy's, and the extra ``devices`` is not installed.
 
     Notes
     -----
@@ -129,11 +131,7 @@ def from_model(
     """
     from tqdm import tqdm
 
-    if not isinstance(split, Split):
-        raise ValueError(
-            f"split is of type {type(split).__name__}; it must be a Split, for example from "
-            "Split.from_pairs(train_users, train_items, test_users, test_items)"
-        )
+    as_kind("split", split, Split, "Split.from_pairs(...)")
     scores, rule = as_model(model, split), candidates_of(split, exclude, candidates)
     if block_size is None:
         at_least, at_most = max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items
@@ -206,15 +204,12 @@ def as_model(model: Any, split: Split) -> Model:
         return Model("model.scores(users)", model.scores, split.n_items)
     if callable(model):
         return Model("model(users)", model, split.n_items)
-    if hasattr(model, "columns") and hasattr(model, "index"):
-        return Model("model", _rows_of_frame(model, split), split.n_items)
     model = as_array("model", model) if isinstance(model, list | tuple) else model
     shape = getattr(model, "shape", None)
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise ValueError(
             f"model is of type {type(model).__name__}; it must be a matrix of scores of shape "
-            f"{split.train.shape}, a function that returns one row of scores per user, or an "
-            "object with such a method scores(users)"
+            f"{split.train.shape}, or have a method scores(users) or be such a function"
         )
     matrix = _checked("model", model, split.train.shape)
     if on_a_device(matrix):
@@ -227,8 +222,8 @@ def _checked(name: str, given: Any, shape: tuple[int, int]) -> Any:
     """Return scores as an array of NumPy or of a device, or sparse; refuse what they cannot be."""
     if isinstance(given, np.ma.MaskedArray) or hasattr(given, "columns"):
         raise ValueError(
-            f"{name} is of type {type(given).__name__}; it must be a plain array, in which column "
-            "i is item i: use filled(-np.inf) or to_numpy()"
+            f"{name} is of type {type(given).__name__}; it must be a plain array, with users and "
+            "items in the split's order: use filled(-np.inf) or to_numpy()"
         )
     if on_a_device(given):
         return _checked_tensor(name, given, shape)
@@ -267,36 +262,6 @@ def _take_rows(matrix: Any, users: IntArray) -> Any:
     return xp.take(matrix, xp.asarray(users, device=device(matrix)), axis=0)
 
 
-def _rows_of_frame(frame: Any, split: Split) -> Callable[[IntArray], NDArray[Any]]:
-    """Return the rows of a pandas.DataFrame by its labels, which are those of the split."""
-    items = _places("item", frame.columns, split.item_names, np.arange(split.n_items))
-    if len(frame.columns) > split.n_items:
-        extra = frame.columns.delete(items)[0]
-        raise ValueError(
-            f"model has a column {shown(extra)}, an item that split lacks; drop it from model, or "
-            "count it in split"
-        )
-    rows = np.zeros(split.n_users, dtype=np.int64)
-    users = np.unique(split.users)
-    rows[users] = _places("user", frame.index, split.user_names, users)
-    scores = _checked("model.to_numpy()", frame.to_numpy(), (len(frame), split.n_items))
-    return lambda users: scores[rows[users]][:, items]
-
-
-def _places(what: str, labels: Any, names: NDArray[Any] | None, wanted: IntArray) -> IntArray:
-    """Return the places of some users or items among a frame's labels."""
-    if not labels.is_unique:
-        raise ValueError(f"model has several {what}s {shown(labels[labels.duplicated()][0])}")
-    ids = wanted if names is None else names[wanted]
-    found: IntArray = labels.get_indexer(ids)
-    for i in np.flatnonzero(found < 0)[:1]:
-        raise ValueError(
-            f"model is a DataFrame without {what} {shown(ids.tolist()[i])}; label its rows by user "
-            f"and columns by item, or pass model.to_numpy() if it has the {what}s in split's order"
-        )
-    return found
-
-
 @dataclass(frozen=True)
 class Candidates:
     """Of each user, the items that are the candidates (`only`), or those that are not."""
@@ -315,26 +280,20 @@ def candidates_of(split: Split, exclude: Pairs | None, candidates: Pairs | None)
     out = split.train
     if exclude is not None:
         excluded = as_matrix("exclude", exclude, split)
-        _check_held_out(
-            split, excluded, "exclude holds", "leave this pair out of exclude", wanted=False
-        )
+        _check_held_out(split, excluded, "exclude holds", wanted=False)
         out = out + excluded
     if candidates is None:
         return Candidates(out, only=False)
     listed = as_matrix("candidates", candidates, split)
-    _check_held_out(
-        split, listed, "candidates lacks", "add this item to the user's list", wanted=True
-    )
+    _check_held_out(split, listed, "candidates lacks", wanted=True)
     return Candidates(listed > out, only=True)
 
 
-def _check_held_out(
-    split: Split, matrix: sparse.csr_array, what: str, remedy: str, *, wanted: bool
-) -> None:
+def _check_held_out(split: Split, matrix: sparse.csr_array, what: str, *, wanted: bool) -> None:
     there = np.ravel(matrix[split.users, split.items]) if len(split.users) else np.empty(0)
     for x in np.flatnonzero((there != 0) != wanted)[:1]:
-        names = split.user_names, split.item_names
-        pair = pair_name(split.users[x], split.items[x], names)
+        pair = pair_name(split.users[x], split.items[x], (split.user_names, split.item_names))
+        remedy = "add this pair" if wanted else "leave this pair out"
         raise ValueError(f"{what} {pair}, which are held out; {remedy}")
 
 
@@ -343,24 +302,18 @@ def as_matrix(name: str, given: Any, split: Split) -> sparse.csr_array:
     from scipy import sparse
 
     shape = split.train.shape
-    if sparse.issparse(given):
-        return _from_matrix(name, given, shape)
-    pairs = pairs_of(name, given, {"user": "user", "item": "item"})
-    rows = find_ids(name, "user", pairs.users.names, split.user_names, split.n_users)
-    columns = find_ids(name, "item", pairs.items.names, split.item_names, split.n_items)
-    cells = rows[pairs.users.codes], columns[pairs.items.codes]
-    return sparse.csr_array((np.ones(len(cells[0]), dtype=bool), cells), shape)
-
-
-def _from_matrix(name: str, matrix: Any, shape: tuple[int, int]) -> sparse.csr_array:
-    from scipy import sparse
-
-    if matrix.shape != shape or matrix.dtype.kind not in "biuf":
+    if not sparse.issparse(given):
+        pairs = pairs_of(name, given, {"user": "user", "item": "item"})
+        rows = find_ids(name, "user", pairs.users.names, split.user_names, split.n_users)
+        columns = find_ids(name, "item", pairs.items.names, split.item_names, split.n_items)
+        cells = rows[pairs.users.codes], columns[pairs.items.codes]
+        return sparse.csr_array((np.ones(len(cells[0]), dtype=bool), cells), shape)
+    if given.shape != shape or given.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} has shape {matrix.shape} and dtype {matrix.dtype}; {name} must be a sparse "
-            f"matrix of numbers of the shape of split.train, {shape}"
+            f"{name} has shape {given.shape} and dtype {given.dtype}; {name} must be numbers of "
+            f"the shape of split.train, {shape}"
         )
-    found = sparse.csr_array(as_csr(matrix), copy=True)
+    found = sparse.csr_array(as_csr(given), copy=True)
     found.sum_duplicates()
     if (found.data != found.data).any():
         raise ValueError(f"{name} holds NaN; {name} must be 0 where a pair is not meant")
