@@ -6,24 +6,16 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib import font_manager
 
+from sampled_metrics.evaluation.results import COLORS as PALETTE
 from sampled_metrics_book.display import in_notebook
 
 __all__ = ["COLORS", "FIELD_STYLES", "METRIC_COLORS", "use_style"]
 
-COLORS = {
-    "A": "#0072B2",
-    "B": "#D55E00",
-    "C": "#009E73",
-    "X": "#0072B2",
-    "Y": "#D55E00",
-    "Z": "#009E73",
+COLORS = dict(zip("ABCXYZ", PALETTE[:3] * 2, strict=True)) | {
     "popular": "#A6761D",
     "random": "#8C8C8C",
 }
-"""The color of each recommender, the same in every chapter; told apart by color-blind readers.
-
-The first six are after Okabe and Ito, Color Universal Design (2008).
-"""
+"""The color of each recommender, the same in every chapter; told apart by color-blind readers."""
 
 METRIC_COLORS = {
     "Recall": "#882255",
@@ -81,10 +73,7 @@ def use_style() -> None:
             "axes.edgecolor": "0.5",
             "axes.grid": True,
             "axes.prop_cycle": cycler(
-                color=[
-                    *("#0072B2", "#D55E00", "#009E73", "#882255", "#A6761D"),
-                    *("#332288", "#56B4E9", "#6E6E6E"),
-                ]
+                color=[*PALETTE[:3], "#882255", "#A6761D", "#332288", "#56B4E9", "#6E6E6E"]
             ),
             "axes.spines.right": False,
             "axes.spines.top": False,
