@@ -33,23 +33,24 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def reject(name: str, value: object, rule: str) -> NoReturn:
+    """Raise the error for one value that is not what it must be."""
+    raise ValueError(f"{name} is {shown(value)}; {name} must be {rule}")
+
+
 def as_array(name: str, values: object, *, lists: str = "") -> NDArray[Any]:
     """Return `values` as an array, or say why they are not one, and where `lists` belong."""
     if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(
-            f"{name} is a masked array; remove what is masked, as in {name}.compressed()"
-        )
+        raise ValueError(f"{name} is a masked array; remove what is masked: {name}.compressed()")
     if hasattr(values, "toarray"):
         raise ValueError(f"{name} is a {type(values).__name__}; {name} must be a plain array")
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise ValueError(
-            f"{name} is ragged; {name} must be one rectangular array{lists}"
-        ) from error
+        rule = f"{name} must be one rectangular array{lists}"
+        raise ValueError(f"{name} is ragged; {rule}") from error
     except Exception as error:  # each kind of array has its own
-        what = f"{name} is of type {type(values).__name__}"
-        raise ValueError(f"{what}; it cannot be made an array: {error}") from error
+        raise ValueError(f"{name} cannot be made an array: {error}") from error
 
 
 def as_csr(matrix: Any) -> Any:
@@ -79,8 +80,7 @@ def as_integers(
     """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
     if hasattr(values, "columns"):
         raise ValueError(
-            f"{name} is a {type(values).__name__}; pass one of its columns, as in {name}['rank'], "
-            f"or {name}.to_numpy() if all of them are meant"
+            f"{name} is a {type(values).__name__}; pass a column, or {name}.to_numpy()"
         )
     array = as_array(name, values, lists=lists)
     if array.size == 0:
@@ -110,7 +110,7 @@ def as_integer(name: str, value: object, low: int = 1) -> int:
         return value
     array = as_integers(name, value, low)  # type: ignore[arg-type]
     if array.ndim or not array.size:
-        raise ValueError(f"{name} is {shown(value)}; {name} must be one whole number")
+        reject(name, value, "one whole number")
     return int(array)
 
 
@@ -122,9 +122,9 @@ def one_or_one_each(
     try:
         return np.broadcast_to(array, shape)
     except ValueError as error:
+        rule = f"{name} must be one number or one for each of {of}"
         raise ValueError(
-            f"{name} has shape {array.shape}, {of} has shape {shape}; "
-            f"{name} must be one number or one for each of {of}"
+            f"{name} has shape {array.shape}, {of} has shape {shape}; {rule}"
         ) from error
 
 
@@ -136,16 +136,13 @@ def as_generator(rng: RNG) -> np.random.Generator:
         return np.random.default_rng(rng)
     if is_real(rng) and isinstance(rng, int | np.integer) and rng >= 0:
         return np.random.default_rng(int(rng))
-    raise ValueError(
-        f"rng is {shown(rng)}; rng must be None, an integer of 0 or above, a SeedSequence "
-        "or a numpy.random.Generator"
-    )
+    reject("rng", rng, "None, an integer of 0 or above, a SeedSequence or a numpy.random.Generator")
 
 
 def as_flag(name: str, value: object) -> bool:
     """Return a bool; reject anything else."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is {shown(value)}; {name} must be True or False")
+        reject(name, value, "True or False")
     return bool(value)
 
 
@@ -158,7 +155,7 @@ def is_real(value: object) -> bool:
 def as_real(name: str, value: Any) -> float:
     """Return `value` as a float, NaN and infinity too, or say why it is no number."""
     if not is_real(value):
-        raise ValueError(f"{name} is {shown(value)}; {name} must be a number")
+        reject(name, value, "a number")
     try:
         return float(value)
     except OverflowError as error:
@@ -169,7 +166,7 @@ def as_number(name: str, value: object, *, zero: bool = False) -> float:
     """Return `value` as a float, or say why it is not a positive number (or `zero`)."""
     number = as_real(name, value)
     if not (0 < number < np.inf or (zero and number == 0)):
-        raise ValueError(f"{name} is {value}; {name} must be positive{' or 0' if zero else ''}")
+        reject(name, value, f"positive{' or 0' if zero else ''}")
     return number
 
 
@@ -177,8 +174,7 @@ def as_confidence(name: str, value: object, low: float = 0.0) -> float:
     """Return a probability above 0, at least `low` and below 1, or say why it is none."""
     number = as_number(name, value)
     if not low <= number < 1:
-        between = f"at least {low} and below 1" if low else "above 0 and below 1"
-        raise ValueError(f"{name} is {value}; {name} must be {between}")
+        reject(name, value, f"{f'at least {low}' if low else 'above 0'} and below 1")
     return number
 
 
@@ -186,7 +182,7 @@ def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as one flat array of probabilities that sum to 1."""
     given = as_array(name, values)
     if given.dtype.kind not in "fiu":
-        raise ValueError(f"{name} is {shown(values)}; {name} must be one array of numbers")
+        reject(name, values, "one array of numbers")
     if given.ndim != 1:
         raise ValueError(f"{name} has shape {given.shape}; {name} must be one flat array")
     labels = labels_of(values)
@@ -208,8 +204,7 @@ def as_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     if isinstance(value, bool) or not any(
         isinstance(value, type(choice)) and value == choice for choice in choices
     ):
-        allowed = ", ".join(map(repr, choices))
-        raise ValueError(f"{name} is {shown(value)}; {name} must be one of {allowed}")
+        reject(name, value, f"one of {', '.join(map(repr, choices))}")
 
 
 def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
@@ -218,7 +213,7 @@ def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
         called = isinstance(value, type) and issubclass(value, kind)
         hint = f"; call the class, as in {example}" if called else f", such as {example}"
         an = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise ValueError(f"{name} is {shown(value)}; {name} must be {an} {kind.__name__}{hint}")
+        reject(name, value, f"{an} {kind.__name__}{hint}")
     return value
 
 
@@ -229,7 +224,7 @@ def entries(name: str, values: Any, example: str, one: type[Any] = str) -> list[
         or not isinstance(values, Iterable)
         or getattr(values, "ndim", 1) == 0
     ):
-        raise ValueError(f"{name} is {shown(values)}; {name} must be a list, such as {example}")
+        reject(name, values, f"a list, such as {example}")
     return list(values)
 
 
@@ -244,7 +239,7 @@ def as_list(name: str, values: Any, kind: type[Any], example: str) -> list[Any]:
 def as_path(name: str, value: object, what: str = "file") -> Path:
     """Return the path of a file or folder, which need not exist."""
     if not isinstance(value, str | os.PathLike) or "\0" in str(value):
-        raise ValueError(f"{name} is {shown(value)}; {name} must be the path of a {what}")
+        reject(name, value, f"the path of a {what}")
     return Path(value)
 
 
@@ -252,7 +247,7 @@ def as_named(name: str, values: object, example: str) -> dict[str, Any]:
     """Return a dict by name, not empty; `example` shows one."""
     named = dict(values) if isinstance(values, Mapping) else {}
     if not named:
-        raise ValueError(f"{name} is {shown(values)}; {name} must be a dict, such as {example}")
+        reject(name, values, f"a dict, such as {example}")
     for key in named:
         if not isinstance(key, str):
             raise ValueError(f"{name} has the key {shown(key)}; its keys must be names")
@@ -270,19 +265,15 @@ def same_index(**values: object) -> None:
     labelled = [(name, index_of(v)) for name, v in values.items() if index_of(v) is not None]
     for (first, one), (second, other) in pairwise(labelled):
         if not one.equals(other):
-            raise ValueError(
-                f"{first} and {second} have different indexes; align them, as in "
-                f"{second} = {second}.reindex({first}.index), or pass arrays in the same order"
-            )
+            remedy = f"align them, as in {second}.reindex({first}.index), or pass arrays"
+            raise ValueError(f"{first} and {second} have different indexes; {remedy}")
 
 
 def no_index(name: str, value: object) -> None:
     """Refuse labels that nothing later on could be compared with."""
     if index_of(value) is not None:
-        raise ValueError(
-            f"{name} is a {type(value).__name__} with an index; pass {name}.to_numpy() in the "
-            "order of the ranks"
-        )
+        what = f"{name} is a {type(value).__name__} with an index"
+        raise ValueError(f"{what}; pass {name}.to_numpy() in the order of the ranks")
 
 
 def labels_of(value: object) -> Any:
@@ -295,29 +286,19 @@ def labels_of(value: object) -> Any:
 def no_labels(name: str, value: object, remedy: str) -> None:
     """Refuse labels that would be lost."""
     if labels_of(value) is not None:
-        raise ValueError(
-            f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; {remedy}"
-        )
+        what = f"{name} is a {type(value).__name__}"
+        raise ValueError(f"{what} whose index is not 0, 1, ...; {remedy}")
 
 
 def labeled_by(users: NDArray[Any] | None, **values: object) -> None:
     """Refuse entries whose labels are not the names of the users: they would be paired wrongly."""
     for name, value in values.items():
-        if (labels := labels_of(value)) is None:
-            continue
         if users is None:
-            raise ValueError(
-                f"{name} is a {type(value).__name__} whose index is not 0, 1, ...; pass "
-                f"users={name}.index, or {name}.to_numpy() to number the users"
-            )
-        if list(labels) != users.tolist():
-            by_user, plain = f"{name}.reindex(users)", f"{name}.to_numpy()"
-            if isinstance(value, Mapping):
-                by_user, plain = f"[{name}[user] for user in users]", f"[*{name}.values()]"
-            raise ValueError(
-                f"{name} has other labels than users, or in another order; align it, as in "
-                f"{name} = {by_user}, or pass {plain} in the order of users"
-            )
+            no_labels(name, value, f"pass users={name}.index, or {name}.to_numpy()")
+        elif (labels := labels_of(value)) is not None and list(labels) != users.tolist():
+            by_dict = f"[{name}[user] for user in users]"
+            remedy = by_dict if isinstance(value, Mapping) else f"{name}.reindex(users)"
+            raise ValueError(f"{name} has other labels than users; align it: {remedy}")
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -402,10 +383,8 @@ def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> N
     """Return what instances are called: an array of int64, or one of objects, none missing."""
     ids = as_ids(name, values)
     if ids.shape != shape:
-        raise ValueError(
-            f"{name} has shape {ids.shape}, {of} has shape {shape}; {name} must be one for each "
-            f"of {of}"
-        )
+        rule = f"{name} must be one for each of {of}"
+        raise ValueError(f"{name} has shape {ids.shape}, {of} has shape {shape}; {rule}")
     if ids.dtype.kind == "O":
         factorize({name: ids})  # refuses what is missing
     return ids
@@ -419,9 +398,8 @@ def as_names(argument: str, names: ArrayLike | None, size: int) -> NDArray[Any] 
         return None
     array = as_array(argument, names).copy()
     if array.shape != (size,):
-        raise ValueError(
-            f"{argument} has shape {array.shape}; {argument} must be a flat list of {size} names"
-        )
+        rule = f"{argument} must be a flat list of {size} names"
+        raise ValueError(f"{argument} has shape {array.shape}; {rule}")
     if (again := pd.Series(array).duplicated().to_numpy()).any():
         refuse(argument, array, again, "all different: each tells one from all others")
     return read_only(array)
@@ -474,10 +452,8 @@ def find_ids(
         raise ValueError(f"{name} must hold ids: {error}") from error
     for i in np.flatnonzero(found < 0)[:1]:
         known = f"0 to {size - 1}" if names is None else f"those in split.{what}_names"
-        raise ValueError(
-            f"{name} holds the {what} {shown(ids.tolist()[i])}, which the split lacks; its {what}s "
-            f"are {known}"
-        )
+        one = f"{name} holds the {what} {shown(ids.tolist()[i])}"
+        raise ValueError(f"{one}, which the split lacks; its {what}s are {known}")
     return found
 
 
@@ -500,8 +476,7 @@ def count_ids(argument: str, size: int | None, columns: list[IntArray], where: s
         seen[ids[ids < len(seen)]] = True
     if not seen.all():
         raise ValueError(
-            f"{where} must number the {what}s from 0 without a gap, but {what} "
-            f"{np.argmin(seen)} is missing and {largest} is there; give {argument} if {what}s "
-            f"without events are meant, or give the {what}s' names as strings"
+            f"{where} must number the {what}s from 0 without a gap, but {what} {np.argmin(seen)} "
+            f"is missing and {largest} is there; give {argument}, or names as strings"
         )
     return largest + 1

@@ -98,9 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         made = command(run, text)
         _add_evaluation(made, sampled=run is _bounds)
         if run is _evaluate:
-            made.add_argument(
-                "--group", metavar="COLUMN", help="column with the group of each user"
-            )
+            made.add_argument("--group", metavar="COLUMN", help="column with each user's group")
     _add_explain(command(_explain, "what one published number can mean"))
     return parser
 
@@ -249,10 +247,8 @@ def _broken(name: str, ranks: Ranks, ties: Any, rng: Generator) -> Ranks:
     if ties:
         return ranks.break_ties(ties, rng=rng)
     if ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
-        raise ValueError(
-            f"{name} has users with several or graded relevant items; say how ties are broken, as "
-            "in --ties random"
-        )
+        many = f"{name} has users with several or graded relevant items"
+        raise ValueError(f"{many}; say how ties are broken, as in --ties random")
     return ranks
 
 
@@ -273,16 +269,13 @@ def _groups(options: Any) -> dict[Any, Any]:
     from sampled_metrics.io import open_table
 
     table = open_table("ranks", options.ranks, {"user": options.user, "group": options.group})
-    users, groups = (
-        ids.names[ids.codes].tolist() for ids in (table.ids("user"), table.ids("group"))
-    )
+    columns = table.ids("user"), table.ids("group")
+    users, groups = (ids.names[ids.codes].tolist() for ids in columns)
     group_of: dict[Any, Any] = {}
     for user, group in zip(users, groups, strict=True):
         if group_of.setdefault(user, group) != group:
-            raise ValueError(
-                f"{options.ranks} puts user {user} in the groups {group_of[user]} and {group}; "
-                "give each user one group"
-            )
+            both = f"{group_of[user]} and {group}"
+            raise ValueError(f"{options.ranks}: user {user} is in the groups {both}; give one")
     return group_of
 
 
@@ -305,9 +298,8 @@ def _compare(options: Any) -> pd.DataFrame:
 def _bounds(options: Any) -> pd.DataFrame:
     table = _evaluation(options, sampled=True).table
     if not (table["estimator"] == "bounds").any():
-        raise ValueError(
-            f"{options.ranks} has users with several relevant items; bounds are for one each"
-        )
+        many = f"{options.ranks} has users with several relevant items"
+        raise ValueError(f"{many}; bounds are for one each")
     columns = ["recommender", "metric", "low", "high", "users"]
     return table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
 
@@ -320,13 +312,9 @@ def _explain(options: Any) -> pd.DataFrame | str:
         raise ValueError("the two numbers have different decimals; give both as they are printed")
     draw = _draw(options)
     assert draw is not None, "--samples is required"
+    other = None if options.other is None else options.other[0]
     found = explain(
-        options.metric,
-        value,
-        draw,
-        n_users=options.users,
-        other=None if options.other is None else options.other[0],
-        decimals=decimals,
+        options.metric, value, draw, n_users=options.users, other=other, decimals=decimals
     )
     return str(found) if options.format == "table" else found.to_frame()
 

@@ -57,10 +57,8 @@ class Tables:
         from tqdm import tqdm
 
         if len(n_items) and not any(cell.estimator.needs_n_items for cell in self.cells):
-            yield (
-                np.arange(len(n_items)),
-                self._table(int(n_items[0]), replacement=self.draw.replacement),
-            )
+            table = self._table(int(n_items[0]), replacement=self.draw.replacement)
+            yield np.arange(len(n_items)), table
             return
         fitted = draw_to_fit(n_items, self.draw, self.fit)
         each = np.broadcast_to(np.asarray(fitted.n_items), n_items.shape)

@@ -36,10 +36,8 @@ def exact_moments(ranks: Ranks, metrics: list[Metric]) -> Moments:
     mean = np.column_stack([metric(ranks) for metric in metrics])
     for x, which in np.argwhere(np.isnan(mean))[:1].tolist():
         user = x if ranks.users is None else shown(ranks.users.tolist()[x])
-        raise ValueError(
-            f"{metrics[which]} is not defined for user {user}; leave out users who have "
-            "no relevant item, or no other"
-        )
+        undefined = f"{metrics[which]} is not defined for user {user}"
+        raise ValueError(f"{undefined}; leave out users with no relevant item, or no other")
     zeros = np.zeros_like(mean)
     return Moments(mean, zeros, zeros, zeros)
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._arguments import (
     IntArray,
     as_array,
+    as_kind,
     as_named,
     as_users,
     index_of,
@@ -21,6 +22,7 @@ from sampled_metrics._arguments import (
     shown,
 )
 from sampled_metrics.ranks import Ranks, as_ranks, check_exact, check_one_each, users_of
+from sampled_metrics.sampling import Draw
 
 EXAMPLE = '{"mine": Ranks.from_model(model, split)}'
 Given = Ranks | ArrayLike
@@ -76,17 +78,13 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
         if len(shape) != 1:
             raise ValueError(f"{name} has shape {shape}; {name} must be one rank per user")
         if made[name].weights is not None:
-            raise ValueError(
-                f"{name} has weights; standard errors here count all users the same: "
-                "metric.mean(ranks) weighs them"
-            )
+            raise ValueError(f"{name} has weights; only metric.mean(ranks) weighs users")
     (first, known), *others = users.items()
     for name, theirs in others:
         if (known is None) != (theirs is None):
-            nameless, with_names = (name, first) if theirs is None else (first, name)
+            nameless, named_by = (name, first) if theirs is None else (first, name)
             raise ValueError(
-                f"{with_names} says who its users are, {nameless} does not; give both users= or a "
-                "Series with the users as its index, or neither"
+                f"{named_by} says who its users are, {nameless} does not; give both users=, or none"
             )
         if known is not None and theirs is not None:
             made[name] = made[name][_places(name, theirs, first, known)]
@@ -100,11 +98,9 @@ def _check_same_users(
     first: str, ranks: Ranks, name: str, other: Ranks, users: NDArray[Any] | None
 ) -> None:
     """Refuse recommenders that cannot be compared user by user; `users` are their names."""
+    same = "they must have the same users in the same order"
     if len(other) != len(ranks):
-        raise ValueError(
-            f"{name} has {len(other)} users, {first} has {len(ranks)}; they must have the same "
-            "users in the same order, or name them"
-        )
+        raise ValueError(f"{name} has {len(other)} users, {first} has {len(ranks)}; {same}")
     for what, of_user in (
         ("relevant items", "n_relevant"), ("items", "n_items"), ("items in its catalog", "catalog"),
     ):  # fmt: skip
@@ -112,10 +108,16 @@ def _check_same_users(
         if ours is not None and theirs is not None and (bad := ours != theirs).any():
             x = int(np.argmax(bad))
             user = x if users is None else shown(users.tolist()[x])
-            raise ValueError(
-                f"{name} has {theirs[x]} {what} for user {user}, {first} has {ours[x]}; "
-                "they must have the same users in the same order"
-            )
+            one = f"{name} has {theirs[x]} {what} for user {user}"
+            raise ValueError(f"{one}, {first} has {ours[x]}; {same}")
+
+
+def as_draw(draw: object, n_items: object) -> Draw:
+    """Return a draw, which alone knows the number of items."""
+    made: Draw = as_kind("draw", draw, Draw, "Draw(n_samples=100)")
+    if n_items is not None:
+        raise ValueError(f"n_items is given beside a draw; use Draw({made.n_samples}, n_items=...)")
+    return made
 
 
 def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
@@ -123,17 +125,14 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     import pandas as pd
 
     if hasattr(type(values), "columns"):
-        raise ValueError(
-            f"{name} is a {type(values).__name__}; pass a dict, or a pandas Series, by user"
-        )
+        raise ValueError(f"{name} is a {type(values).__name__}; pass a dict or Series by user")
     index = list(values) if isinstance(values, Mapping) else index_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
         no_index(name, values)
         each = _unmixed(name, values)
     elif group.users is None:
         raise ValueError(
-            f"{name} is a dict by user, but the ranks do not say who their users are; give "
-            f"Ranks with users=, or {name} as a list in their order"
+            f"{name} is a dict by user, but ranks lack users; give Ranks with users=, or a list"
         )
     else:
         given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
@@ -141,9 +140,8 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
         each = _unmixed(name, given)[_find(name, theirs, "ranks", group.users)]
     size = len(group.first)
     if each.shape != (size,):
-        raise ValueError(
-            f"{name} has shape {each.shape}; {name} must have one entry per user, {size}"
-        )
+        rule = f"{name} must have one entry per user, {size}"
+        raise ValueError(f"{name} has shape {each.shape}; {rule}")
     if (missing := np.asarray(pd.isna(each))).any():
         refuse(name, each, missing, "known for every user")
     return each
@@ -182,11 +180,8 @@ def _find(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> I
         raise ValueError(f"{name} has user {shown(user)} twice; give each user once")
     places = np.asarray(index.get_indexer(pd.Index(known, tupleize_cols=False)), dtype=np.int64)
     if (places < 0).any():
-        user = known.tolist()[int(np.argmax(places < 0))]
-        hint = ""
-        if (known.dtype.kind == "O") != (theirs.dtype.kind == "O"):
-            hint = "; one names its users by integers, the other does not"
-        raise ValueError(
-            f"{name} lacks user {shown(user)}, whom {first} has{hint}; give the same users to all"
-        )
+        user = shown(known.tolist()[int(np.argmax(places < 0))])
+        unlike = (known.dtype.kind == "O") != (theirs.dtype.kind == "O")
+        hint = "one names users by integers only" if unlike else "give the same users to all"
+        raise ValueError(f"{name} lacks user {user}, whom {first} has; {hint}")
     return places

@@ -23,12 +23,13 @@ from sampled_metrics._arguments import (
     as_kind,
     as_number,
     as_real,
+    reject,
 )
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.corrections import Estimator, Uncorrected
 from sampled_metrics.evaluation._fits import Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, clean_mean, exact_moments, sampled_moments
-from sampled_metrics.evaluation._users import Given, aligned, for_users
+from sampled_metrics.evaluation._users import Given, aligned, as_draw, for_users
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw
 
@@ -97,9 +98,8 @@ class Comparison:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_users", as_integer("n_users", self.n_users))
         for name in ("exact_difference", "difference"):
-            value = as_real(name, getattr(self, name))
-            if not isfinite(value):
-                raise ValueError(f"{name} is {value}; {name} must be finite")
+            if not isfinite(value := as_real(name, getattr(self, name))):
+                reject(name, value, "finite")
             object.__setattr__(self, name, value)
         for name in ("variance_users", "variance_ties", "variance_sampling"):
             object.__setattr__(self, name, as_number(name, getattr(self, name), zero=True))
@@ -322,11 +322,7 @@ def compare(
     if draw is None and estimator is not None:
         raise ValueError(f"draw is None; without samples, {estimator} has nothing to estimate")
     if draw is not None:
-        as_kind("draw", draw, Draw, "Draw(n_samples=100)")
-        if n_items is not None:
-            raise ValueError(
-                f"n_items is given beside a draw; give it as Draw({draw.n_samples}, n_items=...)"
-            )
+        as_draw(draw, n_items)
     users = aligned({"a": a, "b": b}, called="{}")
     if n_items is not None and np.ndim(n_items):
         n_items = for_users("n_items", n_items, users)
@@ -346,13 +342,8 @@ def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Compari
     """Compare two recommenders by each estimate, whose exact differences are given."""
     each = one.mean - other.mean + (one.offset - other.offset)  # the last is 0 if they share it
     means = truth, clean_mean(each)
-    parts = (
-        each.var(axis=0, ddof=1),
-        *(
-            (first + second).mean(axis=0)
-            for first, second in zip(one[1:3], other[1:3], strict=True)
-        ),
-    )
+    ties, sampling = one.ties + other.ties, one.sampling + other.sampling
+    parts = each.var(axis=0, ddof=1), ties.mean(axis=0), sampling.mean(axis=0)
     columns = np.array([*means, *(part / len(each) for part in parts)]).T
     return [Comparison(len(each), *column) for column in columns.tolist()]
 

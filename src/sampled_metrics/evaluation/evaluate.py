@@ -14,7 +14,6 @@ from sampled_metrics._arguments import (
     as_confidence,
     as_flag,
     as_integers,
-    as_kind,
     as_list,
     one_or_one_each,
 )
@@ -22,7 +21,7 @@ from sampled_metrics.bounds import Bounds, metric_bounds
 from sampled_metrics.corrections import Estimator
 from sampled_metrics.evaluation._fits import ESTIMATORS, Cell, Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, exact_moments, sampled_moments
-from sampled_metrics.evaluation._users import Aligned, Given, aligned, for_users
+from sampled_metrics.evaluation._users import Aligned, Given, aligned, as_draw, for_users
 from sampled_metrics.evaluation.results import Evaluation
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, check_sampled
@@ -158,10 +157,7 @@ def _check_names(cells: list[Cell]) -> None:
     seen: set[tuple[str, str]] = set()
     for cell in cells:
         if cell.label in ("exact", "bounds"):
-            raise ValueError(
-                f"estimators has the key {cell.label!r}, which stands for something else in the "
-                "tables; choose another name"
-            )
+            raise ValueError(f"estimators has the key {cell.label!r}; the tables use it: rename it")
         if (str(cell.metric), cell.label) in seen:
             raise ValueError(f"metrics holds {cell.metric} twice; give each metric once")
         seen.add((str(cell.metric), cell.label))
@@ -171,22 +167,15 @@ def _check_draw(draw: object, n_items: object, given: str, estimators: object) -
     """Refuse a draw that is missing, or that contradicts another argument."""
     if draw is None:
         if given == "sampled":
-            raise ValueError(
-                'draw is None, and given is "sampled"; give the draw that the sampled ranks come '
-                "from, such as Draw(100, n_items=10_000)"
-            )
+            example = "Draw(100, n_items=10_000)"
+            raise ValueError(f'draw is None, but given is "sampled"; give it, such as {example}')
         if estimators is not None:
             raise ValueError("draw is None; without a draw, estimators have nothing to estimate")
         return
-    made = as_kind("draw", draw, Draw, "Draw(n_samples=100)")
-    if n_items is not None:
-        raise ValueError(
-            f"n_items is given beside a draw; give it as Draw({made.n_samples}, n_items=...)"
-        )
+    made = as_draw(draw, n_items)
     if given == "sampled" and made.n_items is None:
         raise ValueError(
-            "draw.n_items is None, and sampled ranks do not know the number of all items: "
-            f"Draw({made.n_samples}, n_items=...)"
+            f"draw.n_items is None; sampled ranks need Draw({made.n_samples}, n_items=...)"
         )
 
 
@@ -219,10 +208,8 @@ def _estimates(name: str, ranks: Ranks, tables: Tables) -> FloatArray:
     """Return the estimates of each user and cell, shape (n_users, n_cells)."""
     m = tables.draw.n_samples
     if ranks.has_ties:
-        raise ValueError(
-            f"{name} has ties; break the ties of sampled ranks as the evaluation did, such as "
-            'ranks.break_ties("random", rng=0)'
-        )
+        remedy = 'ranks.break_ties("random", rng=0)'
+        raise ValueError(f"{name} has ties; break them as the evaluation did, as in {remedy}")
     n = one_or_one_each(
         "draw.n_items", np.asarray(tables.draw.n_items), ranks.n_relevant.shape, low=2, of=name
     )

@@ -198,8 +198,7 @@ class Evaluation:
         drawn = [i for i, (_, estimator) in enumerate(self.columns) if estimator != "exact"]
         if self._of_samples or not drawn:
             raise ValueError(
-                "there are no expected values of a draw; give exact ranks and a draw, as in "
-                "evaluate(ranks, metrics, Draw(100))"
+                "there was no draw of exact ranks: evaluate(ranks, metrics, Draw(100))"
             )
         truth_of = [at[self.columns[i][0], "exact"] for i in drawn]
         rows = []
@@ -209,10 +208,9 @@ class Evaluation:
             one, other = (moments.take((slice(None), drawn)) for moments in (one, other))
             for i, found in zip(drawn, each_column(one, other, truth), strict=True):
                 names = dict(zip(("metric", "estimator"), self.columns[i], strict=True))
-                rows.append({"first": a, "second": b} | names | asdict(found))
-                rows[-1]["standard_error"] = found.standard_error
-                rows[-1]["order_kept"] = found.order_kept
-                rows[-1]["right_order"] = found.right_order()
+                more = {name: getattr(found, name) for name in ("standard_error", "order_kept")}
+                more["right_order"] = found.right_order()
+                rows.append({"first": a, "second": b} | names | asdict(found) | more)
         return pd.DataFrame(rows)
 
     def __repr__(self) -> str:
@@ -267,11 +265,11 @@ class Evaluation:
         return f"{self._setting()}; value ± standard error{bounds}"
 
     def _setting(self) -> str:
-        users = f"{len(self.users):,} users"
-        if self.draw is None:
+        users, draw = f"{len(self.users):,} users", self.draw
+        if draw is None:
             return users
-        kind = "with" if self.draw.replacement else "without"
-        return f"{users}, {self.draw.n_samples} sampled items each ({kind} replacement)"
+        kind = "with" if draw.replacement else "without"
+        return f"{users}, {draw.n_samples} sampled items each ({kind} replacement)"
 
     @property
     def _of_samples(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sampled_metrics._arguments import as_choice, as_flag, as_path, shown
+from sampled_metrics._arguments import as_choice, as_flag, as_path, reject
 from sampled_metrics.io import read_integers, read_text
 from sampled_metrics.scoring import Split, leave_last_out, read_split
 
@@ -116,8 +116,7 @@ def load_movielens_1m(
 
     The files are read from `folder`, or else from the folder that the environment variable
     ``SAMPLED_METRICS_DATA`` names. Without either, they are downloaded once into the user's cache
-    (`pooch.os_cache`). A downloaded file is kept only if it is complete and its checksum is right;
-    the checksum is compared again at every load.
+    (`pooch.os_cache`), and their checksums are compared at every load.
 
     Parameters
     ----------
@@ -152,10 +151,8 @@ def load_movielens_1m(
     """
     as_choice("source", source, ("ncf", "grouplens"))
     unpacked = ("ratings.dat", "ml-1m/ratings.dat") if source == "grouplens" else ()
-    paths = published_files(
-        *SOURCES[source], folder, base_url, progress=progress, unpacked=unpacked
-    )
-    expected = COUNTS[source]
+    files, expected = SOURCES[source], COUNTS[source]
+    paths = published_files(*files, folder, base_url, progress=progress, unpacked=unpacked)
     if source == "ncf":
         split = read_split(*paths, n_users=expected["users"], n_items=expected["items"])
     else:
@@ -226,17 +223,13 @@ def load_amazon(
     These are the data that the authors of SASRec and of BERT4Rec prepared and published. They test
     on the last event of each user, and tune on the one before; see `validation`.
 
-    The files are read from `folder`, or else from the folder that the environment variable
-    ``SAMPLED_METRICS_DATA`` names. Without either, they are downloaded once into the user's cache
-    (`pooch.os_cache`). A downloaded file is kept only if it is complete and its checksum is right;
-    the checksum is compared again at every load.
+    The files are found or downloaded as by `load_movielens_1m`.
 
     Parameters
     ----------
     category : {"games", "beauty"}
-        Video Games as in SASRec (Kang and McAuley, ICDM 2018): 287,107 events of 31,013 users with
-        23,715 items. Beauty as in BERT4Rec (Sun and others, CIKM 2019): 353,962 events of 40,226
-        users with 54,542 items.
+        Video Games as in SASRec (Kang and McAuley, ICDM 2018): 287,107 events.
+        Beauty as in BERT4Rec (Sun and others, CIKM 2019): 353,962 events.
     validation : bool
         Whether to leave the event before the last out of training, too, as the authors do; see
         `leave_last_out`. Its item is a candidate like any other.
@@ -291,7 +284,7 @@ def published_files(
     """
     show = as_flag("progress", progress)
     if base_url is not None and not isinstance(base_url, str):
-        raise ValueError(f"base_url is {shown(base_url)}; base_url must be an address")
+        reject("base_url", base_url, "an address")
     local = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
     if local is not None:
         here = as_path("folder", local, "folder").expanduser()
@@ -309,10 +302,9 @@ def published_files(
                 raise ValueError(f"not {checksums[name]}, the published file; it was removed")
     except (OSError, ValueError) as error:
         raise OSError(
-            f"{files.get_url(name)} could not be downloaded: {error}. To do it by hand, get "
-            f"{address}{name} and save it as {files.abspath / name}; or save "
-            f"{' and '.join(checksums)} in a folder of your own, and pass folder=... or set "
-            f"the environment variable {FOLDER_VARIABLE} to it."
+            f"{files.get_url(name)} could not be downloaded: {error}. To do it by hand, save "
+            f"{address}{name} as {files.abspath / name}; or save {' and '.join(checksums)} in a "
+            f"folder, and pass folder=... or set the environment variable {FOLDER_VARIABLE} to it."
         ) from error
     return [files.abspath / name for name in checksums]
 

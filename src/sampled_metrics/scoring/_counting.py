@@ -193,7 +193,8 @@ class DeviceBlock(Block):
         ones = self.xp.astype(flags, self.xp.int32)
         running = self.xp.cumulative_sum(ones, include_initial=True)
         ends = self.on_host(self.xp.take(running, self.on_device(self.lists.indptr)))
-        return np.diff(ends.astype(np.int64))
+        counts: IntArray = np.diff(ends).astype(np.int64)
+        return counts
 
     def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
         rows, limit = self.rows_of(slice(None)), self.target[:, None]

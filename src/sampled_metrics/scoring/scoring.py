@@ -301,8 +301,8 @@ def as_matrix(name: str, given: Any, split: Split) -> sparse.csr_array:
     """Return pairs of a user and an item, however they are given, as a matrix of True."""
     from scipy import sparse
 
-    shape = split.train.shape
-    if not sparse.issparse(given):
+    shape, is_matrix = split.train.shape, sparse.issparse(given)
+    if not is_matrix:
         pairs = pairs_of(name, given, {"user": "user", "item": "item"})
         rows = find_ids(name, "user", pairs.users.names, split.user_names, split.n_users)
         columns = find_ids(name, "item", pairs.items.names, split.item_names, split.n_items)

@@ -135,19 +135,16 @@ class Split:
         Parameters
         ----------
         train_users, train_items : array_like, shape (n_events,)
-            The training events. Ids are integers from 0 on, or names: strings or other objects
-            that are not numbers. Names are numbered in the order in which they first appear, and
-            kept as `user_names` and `item_names`.
+            The training events. Ids are integers from 0 on, or names, which are no numbers: these
+            are numbered as they first appear, and kept as `user_names` and `item_names`.
         test_users, test_items : array_like, shape (n_instances,)
             The held-out events. A user need not have training events.
         n_users, n_items : int, optional
-            Numbers of users and items. Give them if some integer ids have no events. By default
-            every integer from 0 to the largest must occur, because an id without events would be
-            ranked as one more item.
+            Numbers of users and items. By default every integer from 0 to the largest must occur,
+            as an id without events would be ranked as one more item.
         repeated : {"refuse", "first"}
-            What to do with a pair of user and item that occurs several times: "refuse" raises an
-            error; "first" counts only its first event, where training events come before held-out
-            ones. A held-out event is then dropped if its user has a training event with its item.
+            Of a pair of user and item that occurs several times, "refuse" raises an error, and
+            "first" counts only the first event; training events come before held-out ones.
 
         Returns
         -------
@@ -190,20 +187,16 @@ def as_events(train: sparse.csr_array) -> sparse.csr_array:
 
     if not sparse.issparse(train) or train.ndim != 2 or train.dtype.kind not in "biuf":
         kind = f" of {train.dtype}" if sparse.issparse(train) else ""
-        raise ValueError(
-            f"train is a {type(train).__name__}{kind}; train must be a sparse matrix of numbers"
-        )
+        what = f"train is a {type(train).__name__}{kind}"
+        raise ValueError(f"{what}; train must be a sparse matrix of numbers")
     if 0 in train.shape:
         raise ValueError(f"train has shape {train.shape}; it must have a user and an item or more")
     events = sparse.csr_array(as_csr(train)).astype(np.float64)
     events.sum_duplicates()
     for at in np.flatnonzero(events.data != 1)[:1]:
         row = np.searchsorted(events.indptr, at, side="right") - 1
-        raise ValueError(
-            f"train[{row}, {events.indices[at]}] is {events.data[at]}; "
-            "train must hold a 1 for each training event and nothing else, "
-            "as (train > 0).astype(float) does"
-        )
+        what = f"train[{row}, {events.indices[at]}] is {events.data[at]}"
+        raise ValueError(f"{what}; train must hold a 1 for each event: (train > 0).astype(float)")
     return events
 
 
@@ -237,10 +230,8 @@ def _build(
 
 def _same_length(part: str, users: IntArray, items: IntArray) -> None:
     if users.ndim != 1 or users.shape != items.shape:
-        raise ValueError(
-            f"{part}users has shape {users.shape} and {part}items {items.shape}; they must be two "
-            "flat lists of the same length"
-        )
+        shapes = f"{part}users has shape {users.shape} and {part}items {items.shape}"
+        raise ValueError(f"{shapes}; they must be two flat lists of the same length")
 
 
 def pair_name(user: int, item: int, names: Names) -> str:
@@ -287,8 +278,8 @@ def read_split(
     OSError
         If a file cannot be opened.
     ValueError
-        If a file is empty or damaged; if a line has the wrong number of columns, no id where one
-        should be, an id out of range, or a pair that occurs twice; or if ids leave a gap.
+        If a file is empty or damaged; if a line has too few columns, no id where one should be, an
+        id out of range, or a pair that occurs twice; or if ids leave a gap.
 
     Examples
     --------
@@ -323,8 +314,7 @@ def leave_last_out(
     the one that comes last in `events`. A user with a single event keeps it for training and is
     not evaluated. Users and items are numbered in the order in which they first appear.
 
-    This is not the split that the NCF authors published for MovieLens: many users have several
-    events at their largest timestamp, and no simple rule that we tried gives the published split.
+    The split that the NCF authors published for MovieLens follows no such rule that we tried.
 
     Parameters
     ----------
@@ -333,13 +323,11 @@ def leave_last_out(
         (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
         dates (datetime64, with or without a time zone).
     repeated : {"refuse", "first", "last"}
-        What to do with a pair of user and item that occurs several times: "refuse" raises an
-        error; "first" and "last" count only the first or the last of its events, in the order of
-        the rule above.
+        Of a pair of user and item that occurs several times, "refuse" raises an error; "first" and
+        "last" count only the first or the last event, in the order of the rule above.
     validation : bool
-        Whether to leave the event before the last out of training, too, so that you can tune a
-        recommender on it. The split does not hold this event. A user with only two events then
-        keeps both for training.
+        Whether to leave the event before the last out of training, too, for tuning; the split does
+        not hold it. A user with only two events then keeps both for training.
 
     Returns
     -------
@@ -371,19 +359,15 @@ def leave_last_out(
     user, item = (as_ids(name, columns[name]) for name in list(columns)[:2])
     time = _times(columns["events['timestamp']"])
     if not len(user) == len(item) == len(time):
-        raise ValueError(
-            f"events has {len(user)} users, {len(item)} items and {len(time)} timestamps; "
-            "it must have one of each for each event"
-        )
+        counts = f"{len(user)} users, {len(item)} items and {len(time)} timestamps"
+        raise ValueError(f"events has {counts}; it must have one of each for each event")
     users, user_names = factorize({"events['user']": user})
     items, item_names = factorize({"events['item']": item})
     if not users.size:
         raise ValueError("events is empty; give at least one event")
     for i in _repeats(users, items)[:1] if repeated == "refuse" else ():
-        raise ValueError(
-            f"events, row {i}: user {user[i]} and item {item[i]} are repeated; keep each pair "
-            'once, for example with repeated="last"'
-        )
+        pair = f"events, row {i}: user {user[i]} and item {item[i]}"
+        raise ValueError(f'{pair} are repeated; keep each pair once, as by repeated="last"')
     once = _one_of_each(users, items, time, last=repeated == "last")
     users, items, time = users[once], items[once], time[once]
     order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
@@ -410,10 +394,8 @@ def _columns(events: Any) -> dict[str, Any]:
         try:
             columns[f"events[{name!r}]"] = events[name]
         except Exception as error:  # each kind of table has its own
-            raise ValueError(
-                "events must be a table with the columns user, item and timestamp, for example a "
-                f"pandas.DataFrame or a dict of lists; there is no column {name!r} in it"
-            ) from error
+            rule = "events must be a table with the columns user, item and timestamp"
+            raise ValueError(f"{rule}; there is no column {name!r} in it") from error
     return columns
 
 
@@ -425,10 +407,8 @@ def _times(values: Any) -> NDArray[Any]:
         values = values.to_numpy(f"datetime64[{dtype.unit}]")
     time = as_array(name, values)
     if time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
-        raise ValueError(
-            f"{name} has dtype {time.dtype} and shape {time.shape}; it must be one flat list of "
-            "numbers or of dates (datetime64, which pandas.to_datetime returns)"
-        )
+        what = f"{name} has dtype {time.dtype} and shape {time.shape}"
+        raise ValueError(f"{what}; it must be one flat list of numbers or of dates (datetime64)")
     for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
         raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
     return time
