@@ -252,12 +252,12 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "g"],
-            "puts user u in the groups x and y",
+            "user u is in the groups x and y",
         ),
         (
             "user,rank,group\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "group"],
-            "puts user u in the groups x and y",
+            "user u is in the groups x and y",
         ),
         (
             "user,rank\nu,1\n",

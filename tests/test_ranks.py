@@ -164,7 +164,10 @@ MASKED = np.ma.masked_equal([1, 2], 2)
         ({"ranks": [[1], [1, 2]]}, "ranks is ragged; .* user go into Ranks.from_lists"),
         ({"ranks": [1, 2**53 + 2]}, r"ranks\[1\] is 9007199254740994; .* at most 2\*\*53"),
         ({"ranks": MASKED}, "ranks is a masked array"),
-        ({"ranks": pd.DataFrame({"rank": [1, 2]})}, r"ranks is a DataFrame; .* ranks\['rank'\]"),
+        (
+            {"ranks": pd.DataFrame({"rank": [1, 2]})},
+            r"ranks is a DataFrame; pass a column, or ranks",
+        ),
         ({"ranks": [1, 6]}, r"ranks\[1\] must be at most n_items - n_tied; n_items is 5"),
         ({"n_tied": -1}, "n_tied is -1; n_tied must be at least 0"),
         ({"n_tied": [0, 4]}, r"ranks\[1\] must be at most n_items - n_tied; n_items is 5"),

@@ -275,7 +275,7 @@ def _groups(options: Any) -> dict[Any, Any]:
     for user, group in zip(users, groups, strict=True):
         if group_of.setdefault(user, group) != group:
             both = f"{group_of[user]} and {group}"
-            raise ValueError(f"{options.ranks}: user {user} is in the groups {both}; give one")
+            raise ValueError(f"{options.ranks}: user {user} is in the groups {both}; give each one")
     return group_of
 
 

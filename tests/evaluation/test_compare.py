@@ -559,10 +559,12 @@ def test_ranks_that_cannot_be_compared(a, b, how, message):
 def test_users_who_cannot_be_evaluated():
     empty = Ranks.from_lists([[1], []], n_items=9)
     for draw in (None, Draw(3)):
-        with pytest.raises(ValueError, match="NDCG is not defined for user 1; leave out users who"):
+        with pytest.raises(
+            ValueError, match="NDCG is not defined for user 1; leave out users with"
+        ):
             compare(empty, empty, NDCG(), draw)
     single = Ranks([1, 1], 0, [2, 1])
-    with pytest.raises(ValueError, match="AUC is not defined for user 1; leave out users who"):
+    with pytest.raises(ValueError, match="AUC is not defined for user 1; leave out users with"):
         compare(single, single, AUC())
     with pytest.raises(ValueError, match="n_items is 1 for instance 1; some items must be irrel"):
         compare(single, single, NDCG(), Draw(3))
@@ -604,7 +606,7 @@ WRONG = [
     ("estimator", {"bv": BiasVariance(0.1)}, "estimator is {.*; estimator must be an Estimator"),
     ("fit", "mean", "fit is 'mean'; fit must be one of 'each', 'paper'"),
     ("fit", None, "fit is None; fit must be one of 'each', 'paper'"),
-    ("n_items", 9, r"n_items is given beside a draw; give it as Draw\(3, n_items=...\)"),
+    ("n_items", 9, r"n_items is given beside a draw; use Draw\(3, n_items=...\)"),
 ]
 
 

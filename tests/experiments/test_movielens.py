@@ -192,7 +192,7 @@ def kept(cache):
 
 def expect_advice(error, cache, name=TRAIN_NAME):
     text = str(error.value)
-    assert "get https://raw.githubusercontent.com/" in text
+    assert "save https://raw.githubusercontent.com/" in text
     assert f"{name} and save it as {cache / name}" in text
     assert FOLDER_VARIABLE in text
 

@@ -128,7 +128,7 @@ def test_numbers_of_users_and_items_that_do_not_fit(pairs, sizes, message):
 )
 def test_integer_ids_must_leave_no_gap(items, held_out, missing):
     largest = max(items + held_out)
-    message = f"item {missing} is missing and {largest} is there; give n_items .* as strings"
+    message = f"item {missing} is missing and {largest} is there; give n_items, or names as strings"
     with pytest.raises(ValueError, match=message):
         Split.from_pairs([0] * len(items), items, [0] * len(held_out), held_out)
     with pytest.raises(ValueError, match="but user 0 is missing and 1 is there; give n_users"):

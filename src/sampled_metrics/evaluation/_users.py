@@ -87,7 +87,9 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
                 f"{named_by} says who its users are, {nameless} does not; give both users=, or none"
             )
         if known is not None and theirs is not None:
-            made[name] = made[name][_places(name, theirs, first, known)]
+            made[name] = made[name][_find(name, theirs, first, known)]
+            if len(theirs) > len(known):
+                _find(first, known, name, theirs)  # names one who is missing
         _check_same_users(first, made[first], name, made[name], known)
     if len(made[first]) == 0:
         raise ValueError(f"{first} has no instances; there is nothing to average")
@@ -162,26 +164,20 @@ def _unmixed(name: str, values: Any) -> NDArray[Any]:
     return each
 
 
-def _places(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> IntArray:
-    """Return where each of the known users is; both must have the same ones."""
-    places = _find(name, theirs, first, known)
-    if len(theirs) > len(known):
-        _find(first, known, name, theirs)
-    return places
-
-
 def _find(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> IntArray:
     """Return where each of the known users is among theirs, or name one who is missing."""
     import pandas as pd
 
     index = pd.Index(theirs, tupleize_cols=False)
     if not index.is_unique:
-        user = index[index.duplicated()][0]
-        raise ValueError(f"{name} has user {shown(user)} twice; give each user once")
+        user = shown(index[index.duplicated()][0])
+        raise ValueError(f"{name} has user {user} twice; give each user once")
     places = np.asarray(index.get_indexer(pd.Index(known, tupleize_cols=False)), dtype=np.int64)
     if (places < 0).any():
         user = shown(known.tolist()[int(np.argmax(places < 0))])
         unlike = (known.dtype.kind == "O") != (theirs.dtype.kind == "O")
-        hint = "one names users by integers only" if unlike else "give the same users to all"
-        raise ValueError(f"{name} lacks user {user}, whom {first} has; {hint}")
+        how = ", all by integers or none" if unlike else ""
+        raise ValueError(
+            f"{name} lacks user {user}, whom {first} has; give all the same users{how}"
+        )
     return places

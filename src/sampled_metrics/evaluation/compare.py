@@ -56,9 +56,8 @@ class Comparison:
     """The difference of two recommenders in one evaluation: its mean and its variance.
 
     `compare` returns one. All probabilities are those of a normal distribution with this mean and
-    variance. That is a good approximation if a few dozen users or more have different values for
-    the two recommenders. For recall near the top, where nearly all users have 0 twice, a few
-    hundred users may be too few.
+    variance: a good approximation if a few dozen users or more have different values for the two.
+    For recall near the top, where nearly all have 0 twice, a few hundred users may be too few.
 
     Parameters
     ----------

@@ -128,9 +128,8 @@ class MatrixFactorization(_Fitted):
     n_iterations : int
         Number of iterations; each solves for all users, then for all items.
     rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
-        Draws the initial item factors. The loss is not convex: another seed leads to another,
-        about equally good solution. The default is a seed, not None as elsewhere, because a model
-        that is fitted twice should give the same scores. With None, every fit starts differently.
+        Draws the initial item factors. Another seed leads to another, about equally good solution.
+        The default is a seed, so that a model that is fitted twice gives the same scores.
     progress : bool
         Whether a fit of more than two seconds shows a progress bar.
 
@@ -306,8 +305,7 @@ class ItemKNN(_Fitted):
     Attributes
     ----------
     similarity : ndarray or scipy.sparse.csc_array, shape (n_items, n_items)
-        The similarity s''. It is sparse, unless a dense matrix takes less memory, which is so if
-        at least two of three pairs of items are similar.
+        The similarity s'', sparse unless a dense matrix takes less memory.
 
     Raises
     ------
@@ -319,8 +317,7 @@ class ItemKNN(_Fitted):
     All items tied with the k-th nearest are kept, so the numbering of items does not matter, and
     an item may have more than k neighbors. Items without a common user are never neighbors.
 
-    A sparse similarity takes 12 bytes for each pair that is kept. If k or k' is given, the fit
-    needs little more memory, because it computes the similarities of some rows at a time.
+    A sparse similarity takes 12 bytes for each pair that is kept, and the fit little more.
 
     References
     ----------

@@ -62,9 +62,8 @@ def from_model(
     ----------
     model : Recommender, function, or matrix of shape (n_users, n_items)
         What gives the scores. An object with a method ``scores(users)``, or a function of users,
-        gets an int64 array with the numbers of some users, and returns their rows of scores, shape
-        (len(users), n_items). It may use the same memory for every block, because each block is
-        counted before the next one is requested. A matrix holds the rows of all users.
+        gets an int64 array of some users, and returns their rows of scores, shape (len(users),
+        n_items), also in the same memory for every block. A matrix holds the rows of all users.
 
         Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
         of any other library that follows the array API standard; or a sparse matrix of SciPy, in
@@ -76,14 +75,13 @@ def from_model(
         Further pairs of a user and an item that are not candidates, such as validation events: a
         table with the columns user and item, the path of one (.parquet or .csv), or a dict from
         user to items. They use the split's names if it has names, otherwise numbers. A sparse
-        matrix of shape (n_users, n_items) is not 0 at these pairs.
+        matrix of shape (n_users, n_items) is not 0 at these pairs. Twice counts once.
     candidates : table, path, dict or sparse matrix, optional
         The only pairs that may be candidates, given as in `exclude`. They must include the
         held-out items; training items, and pairs in `exclude`, are taken out of them. By default
         all items may be candidates.
     block_size : int, optional
-        Number of instances scored at once. By default it is 256, more if there are few items, and
-        fewer if 256 instances have more than 134 million scores.
+        Number of instances scored at once, by default 256, or as the number of items suggests.
     progress : bool
         Whether a run of more than two seconds shows a progress bar.
 
@@ -103,10 +101,6 @@ def from_model(
         or a held-out item is excluded or not listed.
     ImportError
         If scores are neither NumPy's nor SciPy's, and the extra ``devices`` is not installed.
-
-    Notes
-    -----
-    A pair that occurs twice in `exclude` or `candidates` counts once.
 
     Examples
     --------
