@@ -716,7 +716,7 @@ def test_users_are_paired_by_name(other):
 
 
 def test_other_users_are_refused():
-    with pytest.raises(ValueError, match="b lacks user 'ann', whom a has; give the same users"):
+    with pytest.raises(ValueError, match="b lacks user 'ann', whom a has; give all the same users"):
         compare(NAMED, Ranks([3, 1], 0, 50, users=["eve", "joe"]), Recall(1))
 
 

@@ -193,7 +193,7 @@ def kept(cache):
 def expect_advice(error, cache, name=TRAIN_NAME):
     text = str(error.value)
     assert "save https://raw.githubusercontent.com/" in text
-    assert f"{name} and save it as {cache / name}" in text
+    assert f"{name} as {cache / name}" in text
     assert FOLDER_VARIABLE in text
 
 
