@@ -1,6 +1,5 @@
 """A book of one page, built with this book's own settings: what is executed, and what fails."""
 
-import importlib
 import json
 import os
 import re
@@ -133,21 +132,6 @@ def test_what_is_executed_again(book, build):
         assert (code, executed) == (0, ["index"]), f"{change}\n{output}"
         index = (html / "searchindex.js").read_text("utf-8")
         assert '"indexentries": {"a term":' in index, "the other page is still found"
-
-
-def test_style_sheets_keep_the_rules_that_pages_may_need(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "book/_ext")
-    prune = importlib.import_module("stylesheets").prune
-    sheet = (
-        "/* .used */ .unused, .used a { x: y } @media print { .unused { x: y } } p { x: y }"
-        "@media screen { .used > .unused { x: y } .used:not(.unused) { x: y } }"
-        "@font-face { src: url(a.b) } .used.unused:is(.used, p) { x: y }"
-    )
-    kept = prune(sheet, {"used"})
-    assert re.sub(r"\s", "", kept) == (
-        ".useda{x:y}p{x:y}@mediascreen{.used:not(.unused){x:y}}@font-face{src:url(a.b)}"
-    )
-    assert prune(kept, {"used", "unused"}).strip() == kept.strip()
 
 
 def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
