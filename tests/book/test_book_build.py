@@ -44,8 +44,6 @@ def book(tmp_path):
         shutil.copy(ROOT / path, tmp_path)
     for path in ("_ext", "_static", "_templates", "assignment"):
         shutil.copytree(ROOT / "book" / path, tmp_path / "book" / path)
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts" / "index_page.py", tmp_path / "scripts")  # the wheel asks it
     for path in ("book/results", "book/data", "src/sampled_metrics", "tests"):
         (tmp_path / path).mkdir(parents=True)
     (tmp_path / "tests/test_five_users.py").touch()  # goes with the notebooks
