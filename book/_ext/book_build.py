@@ -4,7 +4,7 @@
 - A change in the package, the data or the pins executes every page again.
 - ``{results}`name` `` links the table that a page wrote to ``results/name.csv``.
 - Where a page first names something of the package, a link leads to its reference.
-- Two processes read the pages, each with a kernel, and linear algebra in a page runs on one core.
+- Linear algebra in a page runs on one core.
 """
 
 import hashlib
@@ -138,9 +138,6 @@ def finish(app, exception):
 
 def setup(app):
     """Register the above with Sphinx."""
-    app.parallel = 2  # as `sphinx-build --jobs 2` does; Jupyter Book has no such option
-    # It does nothing before all is read, but does not say so.
-    app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     # Threads that wait for each other take minutes where something else keeps the cores busy, and
     # their sums would differ, in the last digits, with the number of cores. Kernels inherit this.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

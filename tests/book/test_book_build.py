@@ -1,13 +1,12 @@
 """A book of one page, built with this book's own settings: what is executed, and what fails."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import PIPE, STDOUT
 from typing import Any
 
 import pytest
@@ -16,8 +15,6 @@ import yaml
 pytest.importorskip("jupyter_book", reason="the light environment has no book")
 
 ROOT = Path(__file__).parents[2]
-BUILDER = Path(__file__).with_name("build_books.py")
-COMMAND = ["build", ".", "-W", "-n", "--keep-going"]
 PAGE = """\
 ---
 jupytext:
@@ -68,33 +65,18 @@ def write_pages(book, code):
     (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def builder():
-    """Start a process that builds books, where forks are safe."""
-    if sys.platform != "linux":
-        yield None
-        return
-    command = [sys.executable, "-P", str(BUILDER)]  # -P: no module here takes an extension's place
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
-        yield process
-
-
 @pytest.fixture
-def build(book, builder):
+def build(book):
     """Build as `make book` does; return the exit code, the output and the pages that were run."""
-    printed = book / "printed.txt"
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [program, "build", ".", "-W", "-n", "--keep-going"]
 
     def run():
-        if builder is None:
-            with printed.open("w") as file:
-                program = Path(sys.executable).with_name("jupyter-book")
-                code = subprocess.call([program, *COMMAND], cwd=book, stdout=file, stderr=file)
-        else:
-            json.dump([COMMAND, str(book), str(printed), dict(os.environ)], builder.stdin)
-            print(file=builder.stdin, flush=True)
-            code = int(builder.stdout.readline())
-        output = printed.read_text("utf-8")
-        return code, output, re.findall(r"book/(\w+)\.md: Executing notebook", output)
+        done = subprocess.run(
+            command, cwd=book, stdout=PIPE, stderr=STDOUT, text=True, encoding="utf-8"
+        )
+        executed = re.findall(r"book/(\w+)\.md: Executing notebook$", done.stdout, re.M)
+        return done.returncode, done.stdout, executed
 
     return run
 
@@ -165,11 +147,7 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
 @pytest.mark.parametrize(
     "says",
     [
-        {  # the last ends the build at once; so many run ahead of it
-            "fine": (WRITE, ""),
-            "good": (WRITE, ""),
-            "wrong": ("1 / 0", "ZeroDivisionError"),
-        },
+        {"fine": (WRITE, ""), "wrong": ("1 / 0", "ZeroDivisionError")},
         {
             "warns": (f'{WRITE}\nimport warnings\nwarnings.warn("beware")', "stderr was found"),
             "idle": ("1", "no cell wrote book/results/idle.csv"),

@@ -22,7 +22,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
-EXECUTED = ROOT / "_build" / "jupyter_execute" / "book"
+EXECUTED = ROOT / "_build" / "executed" / "book"
 SITE = ROOT / "_build" / "html"
 ZIP = SITE / "sampled-metrics-notebooks.zip"
 PAGES = sorted(p.stem for p in ROOT.glob("book/*.md") if "{code-cell}" in p.read_text("utf-8"))
