@@ -1,7 +1,7 @@
 """The pages' notebooks are run two at a time, before Sphinx reads the pages one by one.
 
 myst-nb finds what comes out in its cache. What fails is not there: myst-nb runs it again, and says
-why it fails. As myst-nb keeps no outputs that it finds, the notebooks are also written to a folder.
+why it fails. From its cache myst-nb writes notebooks without outputs, so they are written here.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +41,7 @@ def execute(app, env, docnames):
 
     cache = get_cache(config.execution_cache_path)
     cache.clear_cache()
+    # In threads, as jupyter_client gives no two kernels of one process the same port.
     with ThreadPoolExecutor(2) as pool:
         for bundle in filter(None, pool.map(run, docnames)):
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
