@@ -68,7 +68,7 @@ def write_pages(book, code):
 @pytest.fixture
 def build(book):
     """Build as `make book` does; return the exit code, the output and the pages that were run."""
-    program = Path(sys.executable).with_name("jupyter-book")
+    program = str(Path(sys.executable).with_name("jupyter-book"))
     command = [program, "build", ".", "-W", "-n", "--keep-going"]
 
     def run():
