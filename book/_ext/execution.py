@@ -5,6 +5,7 @@ why it fails. From its cache myst-nb writes notebooks without outputs, so they a
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 from myst_nb.core.read import create_nb_reader
+from myst_nb.ext.glue import extract_glue_data_cell
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -32,12 +34,22 @@ def execute(app, env, docnames):
         if reader := create_nb_reader(str(path), env.myst_config, config, text):
             notebook = reader.read(text)
             logger.info("Executing notebook", location=docname)
-            result = single_nb_execution(notebook, path.parent, config.execution_timeout, False)
+            result = single_nb_execution(
+                notebook,
+                path.parent,
+                config.execution_timeout,
+                allow_errors=False,
+                coalesce_streams=True,  # however busy the machine is, what is printed is one text
+            )
             if not result.err:
+                data = {"execution_seconds": result.time}
+                bundle = CacheBundleIn(deepcopy(notebook), str(path), data=data)
+                for cell in notebook.cells:
+                    extract_glue_data_cell(cell)  # readers have no use for it
                 target = executed(app, docname)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 nbformat.write(notebook, target)
-                return CacheBundleIn(notebook, str(path), data={"execution_seconds": result.time})
+                return bundle
 
     cache = get_cache(config.execution_cache_path)
     cache.clear_cache()
