@@ -422,21 +422,14 @@ def runs_of(ranks, metrics, draw, estimators, **how):
 
 def flat(best, offsets, n_relevant, n_predicted=None, gains=None, ideal_gains=None, **more):
     """Return ranks from flat arrays: also of items that were never ranked."""
-    given = {
-        "n_predicted": n_predicted,
-        "gains": gains,
-        "ideal_gains": ideal_gains,
-        **more,
-    }
-    made = {name: None if each is None else np.asarray(each) for name, each in given.items()}
     counts = np.asarray(n_relevant, dtype=np.int64)
-    for name in ("n_items", "n_predicted"):
-        if made.get(name) is not None:
-            made[name] = np.broadcast_to(made[name], counts.shape).astype(np.int64)
-    for name in ("gains", "ideal_gains"):
-        if made[name] is not None:
-            made[name] = made[name].astype(np.float64)
-    if made.get("users") is not None:
+    given = {"n_predicted": n_predicted, "gains": gains, "ideal_gains": ideal_gains, **more}
+    made = {name: np.asarray(each) for name, each in given.items() if each is not None}
+    for name in made.keys() & {"n_items", "n_predicted"}:
+        made[name] = np.broadcast_to(made[name], counts.shape).astype(np.int64)
+    for name in made.keys() & {"gains", "ideal_gains"}:
+        made[name] = made[name].astype(np.float64)
+    if "users" in made:
         made["users"] = as_users("users", more["users"], counts.shape, "n_relevant")
-    values = np.asarray(best, dtype=np.int64)
-    return trusted(values, np.asarray(offsets, dtype=np.int64), counts, **made)
+    flat_ranks, starts = (np.asarray(each, dtype=np.int64) for each in (best, offsets))
+    return trusted(flat_ranks, starts, counts, **made)

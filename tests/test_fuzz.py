@@ -553,16 +553,14 @@ EVALUATION = {
     "ranks": NAMED,
     "metrics": METRICS,
     "draw": A_DRAW,
-    "estimators": ESTIMATORS,
+    "estimators": (None, optional(ESTIMATORS[1])),
     "fit": FIT,
     "progress": (False, flag),
 }
-DRAWN = ["compare", "expected_evaluation", "sampled_evaluation"]
+DRAWN = ["compare", "simulate"]
 DRAWN += [f"CorrectedMetric.{method}" for method in ("expectation", "bias", "variance")]
 # Where two arguments do not fit each other, the error may be about the other one.
 OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
-    ("Ranks", "offsets"): ("n_relevant",),
-    ("Ranks", "n_relevant"): ("gains",),
     ("Draw without replacement", "n_items"): ("n_samples",),
     ("CorrectedMetric.terms", "n_items"): ("n_relevant", "prior"),
     ("CorrectedMetric.terms", "n_relevant"): ("prior",),
@@ -584,8 +582,6 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
         ("leave_last_out", f"events['{name}']"): ("events",)
         for name in ("user", "item", "timestamp")
     },
-    ("power_analysis", "metrics"): ("n_items",),
-    ("power_analysis", "draws"): ("n_items",),
     ("values_per_user", "metrics"): ("n_items",),
     **{(call, "draw"): ("n_items",) for call in [*DRAWN, "evaluate"]},
 }
@@ -640,9 +636,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         {
             "ranks": ([1, 3, 3], maybe(array(whole(1, 10), (3,)))),
             "n_tied": ([0, 1, 2], maybe(number_of(3, 0, 9))),
-            "n_items": (10, number_of(3, 5)),
+            "n_items": (10, number_of(3, 5, 12)),
             "catalog": (12, optional(number_of(3, 10))),
             "up_to": (5, optional(whole(1))),
+            "weights": ([1.0, 2.0, 3.0], optional(maybe(array(number(0), (3,))))),
         },
     ),
     "Ranks of users": (
@@ -650,10 +647,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         {
             "ranks": ([1, 3, 3], maybe(array(whole(1, 10), (3,)))),
             "n_tied": ([0, 1, 1], maybe(number_of(3, 0, 9))),
-            "n_items": (10, maybe(number_of(3, 4))),
+            "n_items": (10, optional(maybe(number_of(3, 4)))),
             "users": ([4, 2, 2], optional(names_of(3))),
             "gains": ([1.0, 2.0, 1.0], optional(maybe(array(number(0), (3,))))),
-            "weights": ([1.0, 2.0, 2.0], optional(maybe(array(number(0), (3,))))),
         },
     ),
     "Ranks.from_lists": (
@@ -1135,7 +1131,9 @@ def names(error: Exception, name: str) -> bool:
     """Tell whether an error names an argument, and not just uses the same word."""
     text = str(error)
     if len(name) == 1:  # a, b and k are words, too
-        return bool(re.search(rf"(^|and |than |, ){name}(\[| is | has | holds | and )", text))
+        return bool(
+            re.search(rf"(^|and |than |, ){name}(\[|\.index\[| is | has | holds | and )", text)
+        )
     return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 

@@ -271,7 +271,7 @@ def test_power_is_the_share_of_right_evaluations(pilot, metric, n_users):
     fitted = Uncorrected().fit(metric, Draw(50, n_items=600))
     rng = np.random.default_rng(3)
     x = rng.integers(400, size=(4000, n_users))
-    draw = Draw(50, n_items=a.n_items[x])
+    draw = Draw(50, n_items=known(a.n_items)[x])
     values = [fitted(draw.rvs(r.best[x], rng=rng)) for r in (a, b)]
     each = (values[0] - values[1]) * np.sign(found.exact_difference)
     lead = each.mean(axis=1)
@@ -335,7 +335,7 @@ def test_intervals_of_sampled_evaluations_hold_what_is_reported(pilot):
     fitted = Uncorrected().fit(NDCG(), Draw(50, n_items=600))
     rng = np.random.default_rng(6)
     x = rng.integers(400, size=(10_000, 100))
-    draw = Draw(50, n_items=a.n_items[x])
+    draw = Draw(50, n_items=known(a.n_items)[x])
     values = [fitted(draw.rvs(r.best[x], rng=rng)) for r in (a, b)]
     reported = (values[0] - values[1]).mean(axis=1)
     for confidence in (0.5, 0.95):

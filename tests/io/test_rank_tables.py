@@ -95,8 +95,8 @@ def tied(draw):
     ranks = Ranks.from_scores(table)
     ranks = ranks[np.array(draw(st.permutations(range(len(ranks)))))]
     names, of = np.array(draw(user_names(len(scores)))), ranks.instance
-    users = names[ranks.users[of]]
-    return Ranks(ranks.best, ranks.n_tied, ranks.n_items[of], users=users, gains=ranks.gains)
+    users = names[known(ranks.users)[of]]
+    return Ranks(ranks.best, ranks.n_tied, known(ranks.n_items)[of], users=users, gains=ranks.gains)
 
 
 def kind(ranks):
@@ -328,7 +328,7 @@ def test_further_columns_that_cannot_be_several_rankings():
         (["n_tied"], "ignore has 'n_tied', which is a column that is read"),
     ):
         with pytest.raises(ValueError, match=message):
-            Ranks.read(titled, ignore=odd)  # type: ignore[arg-type]
+            Ranks.read(titled, ignore=odd)
 
 
 def test_rows_of_a_lazy_table_in_any_order():
@@ -367,7 +367,7 @@ def test_an_index_that_was_written_is_not_read(tmp_path):
 def test_what_is_missing_everywhere_is_the_same(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("recommender,user,rank,fold\nm,v,2,\nm,v,3,\n")
-    assert Ranks.read(path)["m"].n_relevant.tolist() == [2]  # type: ignore[union-attr]
+    assert Ranks.read(path)["m"].n_relevant.tolist() == [2]
     path.write_text("recommender,user,rank,fold\nm,u,1,1\nm,u,4,\n")
     with pytest.raises(ValueError, match="row 1: user 'u' has 'fold' nan, in row 0 '1'"):
         Ranks.read(path)

@@ -298,9 +298,9 @@ def test_the_same_as_from_arrays(kind):
     ]
     got = Ranks.from_scores(tables[0], tables[1], exclude=tables[2])
     named = np.array(listed(column(kind, want.users)), dtype=object)
-    of, columns = want.instance, ("best", "n_tied")
-    each = [getattr(want, name) for name in columns]
-    renamed = Ranks(*each, want.n_items[of], users=list(named[of]))
+    of = want.instance
+    sizes = known(want.n_items)[of]
+    renamed = Ranks(want.best, want.n_tied, sizes, users=list(named[of]))
     assert as_set(got) == as_set(renamed)
     for metric in (Recall(10), AveragePrecision(5), NDCG(), ReciprocalRank()):
         means = [metric.mean(r.break_ties("pessimistic")) for r in (got, want)]
@@ -466,7 +466,7 @@ def test_columns_must_be_named_apart():
     with pytest.raises(ValueError, match="user and item are both 'id'; they are two columns"):
         Ranks.from_scores(example(), user="id", item="id")
     with pytest.raises(ValueError, match="user is 3; user must be the name of a column"):
-        Ranks.from_scores(example(), user=3)  # type: ignore[arg-type]
+        Ranks.from_scores(example(), user=3)
 
 
 def test_files_that_cannot_be_read(tmp_path):

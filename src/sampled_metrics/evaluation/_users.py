@@ -16,6 +16,7 @@ from sampled_metrics._arguments import (
     as_users,
     index_of,
     is_table,
+    labels_of,
     no_index,
     refuse,
     shown,
@@ -80,12 +81,16 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
                 f"{name} has weights; standard errors here count all users the same: "
                 "metric.mean(ranks) weighs them"
             )
+    if any(theirs is None for theirs in users.values()):  # an index 0, 1, ... is then no names
+        indexed = [key for key, given in named.items() if not isinstance(given, Ranks)]
+        plain = [called.format(key) for key in indexed if labels_of(named[key]) is None]
+        users |= dict.fromkeys(plain)
     (first, known), *others = users.items()
     for name, theirs in others:
         if (known is None) != (theirs is None):
             nameless, with_names = (name, first) if theirs is None else (first, name)
             raise ValueError(
-                f"{with_names} says who its users are, {nameless} does not; give both users= or a "
+                f"{with_names} is of named users, and {nameless} is not; give both users= or a "
                 "Series with the users as its index, or neither"
             )
         if known is not None and theirs is not None:
@@ -116,6 +121,15 @@ def _check_same_users(
                 f"{name} has {theirs[x]} {what} for user {user}, {first} has {ours[x]}; "
                 "they must have the same users in the same order"
             )
+
+
+def sizes_for(name: str, n_items: Any, group: Aligned) -> Any:
+    """Return one number of items for all users, or one for each of them, in their order."""
+    if n_items is None or (
+        np.ndim(as_array(name, n_items)) == 0 and not isinstance(n_items, Mapping)
+    ):
+        return n_items
+    return for_users(name, n_items, group)
 
 
 def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
