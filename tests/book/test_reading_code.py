@@ -27,6 +27,7 @@ from sampled_metrics_book.codes import (
     popular_pmf,
     with_itself_pmf,
 )
+from shared import known
 
 REPEATS = 20_000
 # Scores of 30 candidates with ties, and held-out items at the top, in the middle and at the end

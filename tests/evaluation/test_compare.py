@@ -26,7 +26,15 @@ from sampled_metrics import (
 )
 from sampled_metrics.corrections import Estimator
 from sampled_metrics.evaluation import Comparison
-from shared import USUAL, by_definition, each_sample, every_sample, expected_values, tied_places
+from shared import (
+    USUAL,
+    by_definition,
+    each_sample,
+    every_sample,
+    expected_values,
+    known,
+    tied_places,
+)
 
 
 def some_ranks(rng, n_users, mean, n_items, ties=0):
