@@ -85,7 +85,8 @@ def link_reference(app, pagename, templatename, context, doctree):
     entries = app.env.domaindata["py"]["objects"] if doctree else {}
     for full, entry in entries.items():
         name = full.rpartition(".")[2]
-        if entry.objtype in ("class", "function") and entry.docname != pagename:
+        is_one = entry.objtype in ("class", "function") and not entry.aliased
+        if is_one and entry.docname != pagename:
             address = f"{app.builder.get_relative_uri(pagename, entry.docname)}#{entry.node_id}"
             link = rf'<a class="api" href="{address}">\g<0></a>'
             for kind in ("n", "pre"):  # in code, in text
