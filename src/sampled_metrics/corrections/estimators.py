@@ -26,7 +26,6 @@ from sampled_metrics.sampling import Draw
 __all__ = [
     "BiasVariance",
     "ConstrainedLeastSquares",
-    "LeastSquares",
     "MappedCutoff",
     "Multinomial",
     "RankEstimate",
@@ -107,8 +106,13 @@ class BiasVariance(Estimator):
               + \gamma \operatorname{Var}[\hat M(S) \mid r] \right)
 
     These are equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` the estimate
-    is the mean of the metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is
-    that of `LeastSquares`.
+    is the mean of the metric given the sampled rank, equation 26.
+
+    With :math:`\gamma = 0` this is least squares, equation 22: the least average squared bias,
+    whatever its variance. That problem is ill-conditioned: with more than a few dozen samples,
+    double precision cannot hold its solution. The part that belongs to singular values below
+    rounding is then left out, and the bias is somewhat larger than the least possible one. The
+    estimates are huge and of both signs, and useful as a lesson only.
 
     Parameters
     ----------
@@ -148,41 +152,6 @@ class BiasVariance(Estimator):
         matrix = (1 - self.gamma) / share[:, None] * problem.gram
         matrix[np.diag_indices(len(matrix))] += self.gamma
         return np.asarray(np.linalg.solve(matrix, ((weights * exact) @ p) / share))
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class LeastSquares(Estimator):
-    r"""The table with the least average squared bias, whatever its variance.
-
-    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n \pi_r
-              (E[\hat M(S) \mid r] - M(r))^2
-
-    These are equations 21 and 22 of Krichene & Rendle (2020). The problem is ill-conditioned: with
-    more than a few dozen samples, double precision cannot hold its solution. The part that belongs
-    to singular values below rounding is then left out, and the bias is somewhat larger than the
-    least possible one. The estimates are huge and of both signs, and useful as a lesson only.
-
-    Parameters
-    ----------
-    prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
-
-    Examples
-    --------
-    >>> from sampled_metrics import Draw, Recall
-    >>> LeastSquares().fit(Recall(k=10), Draw(3, n_items=1000)).values.round(2)
-    array([ 0.15, -0.23,  0.15, -0.04])
-    """
-
-    prior: FloatArray | None = field(default=None, repr=False)
-
-    def __init__(self, prior: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "prior", as_prior(prior))
-
-    def solve(self, problem: Problem) -> FloatArray:
-        """Solve equation 22: see `Estimator.solve`."""
-        return _by_svd(problem, gamma=0)
 
 
 @dataclass(frozen=True, eq=False, init=False)
