@@ -412,7 +412,10 @@ BAD_DRAWS = [
     ({"n_items": [9, 3]}, "n_items is 3 for instance 1; some items must be irrelevant"),
     ({"n_items": [9, 9, 9]}, r"n_items has shape \(3,\), ranks has shape \(2,\)"),
     ({"n_items": 9.5}, "n_items is 9.5; n_items must be whole"),
-    ({"n_items": None}, r"n_items is None, and the ranks do not know it: Draw\(5, n_items=...\)"),
+    (
+        {"n_items": None},
+        r"n_items is None, .*; give it: Draw\(5, n_items=...\)",
+    ),
     ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
     ({"n_samples": 8, "replacement": False}, "n_samples is 8; .* irrelevant items, 7 for inst"),
     ({"replacement": "no"}, "replacement is 'no'; replacement must be True or False"),
@@ -453,7 +456,7 @@ def test_bad_samples():
         draw.rvs(two, repeats=0, rng=0)
     with pytest.raises(ValueError, match=r"n_items\[0\] is 2000000000; .* at most 10\*\*9"):
         Draw(5, n_items=2 * 10**9, replacement=False).rvs(two, rng=0)
-    with pytest.raises(ValueError, match="ranks has several relevant items in an instance; pmf"):
+    with pytest.raises(ValueError, match=r"ranks\[0\] has 2 relevant items"):
         draw.pmf(two)
 
 
@@ -490,31 +493,17 @@ def test_bad_sampled_ranks():
 def test_estimates_of_other_instances_than_those_of_the_draw():
     fitted = BiasVariance(0.1).fit(Recall(k=2), Draw(10, n_items=[20, 30]))
     three, real = Ranks.from_lists([[1, 2], [3, 4], [5, 6]]), Draw(10, n_items=40)
-    with pytest.raises(ValueError, match="one entry per instance"):
+    with pytest.raises(ValueError, match="must hold the draw's 2 instances"):
         fitted(three)
     for call in (fitted.expectation, fitted.bias, fitted.variance):
-        with pytest.raises(ValueError, match=r"one entry per instance|n_items has shape \(2,\)"):
+        with pytest.raises(
+            ValueError, match=r"must hold the draw's 2 instances|n_items has shape \(2,\)"
+        ):
             call(three)
-        with pytest.raises(ValueError, match="one entry per instance"):
+        with pytest.raises(ValueError, match="must hold the draw's 2 instances"):
             call(three, real)
 
 
-def test_bad_terms():
-    few = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20))
-    with pytest.raises(ValueError, match="n_relevant is 0; n_relevant must be at least 1"):
-        few.terms(0)
-    with pytest.raises(ValueError, match="n_relevant is 20; of 20 items, one or more must be irr"):
-        few.terms(20)
-    few = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20, replacement=False))
-    with pytest.raises(ValueError, match="n_relevant is 11; of 20 items, 10 or more must be irr"):
-        few.terms(11)
-    assert few.terms(10).shape == (10, 11)
-    believed = BiasVariance(0.1, prior=np.full(20, 0.05)).fit(Recall(k=2), Draw(10, n_items=20))
-    assert believed.terms(1).shape == (1, 11)
-    with pytest.raises(ValueError, match="n_relevant is 2; the estimator's prior is for 1 rel"):
-        believed.expectation(Ranks.from_lists([[1, 2]]))
-    each = Uncorrected().fit(Recall(k=2), Draw(10, n_items=[20, 30]))
-    with pytest.raises(ValueError, match="n_items"):
-        each.terms(2)
-    with pytest.raises(ValueError, match="n_relevant is 2; MappedCutoff is for 1 relevant item"):
+def test_a_mapped_cutoff_is_for_one_relevant_item():
+    with pytest.raises(ValueError, match="n_relevant is 2; MappedCutoff takes 1 relevant item"):
         MappedCutoff().fit(Recall(k=2), Draw(10, n_items=20)).terms(2)

@@ -12,7 +12,6 @@ from sampled_metrics._arguments import (
     IntArray,
     as_choice,
     as_confidence,
-    as_integers,
     as_kind,
     as_number,
     as_probabilities,
@@ -28,8 +27,8 @@ from sampled_metrics.bounds._programs import (
     nodes_of,
 )
 from sampled_metrics.metrics import AUC, Metric
-from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_sampled
-from sampled_metrics.sampling import Draw
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import Draw, as_draw, one_sampled_each
 
 __all__ = ["Bounds", "identified_set", "metric_bounds"]
 
@@ -113,11 +112,15 @@ def metric_bounds(
     >>> f"{low:.2f} to {high:.2f}, exactly {Recall(k=10)(ranks).mean():.2f}"
     '0.00 to 0.50, exactly 0.25'
     """
-    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-    sampled = _plain(sampled_ranks, draw)
+    sampled, _, n = one_sampled_each(sampled_ranks, as_draw(draw))
+    if sampled.ndim > 1:
+        raise ValueError(
+            f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
+            "instances drawn again say nothing new about the population"
+        )
     risk = 1 - as_confidence("confidence", confidence)
-    shares = np.bincount(sampled - 1, minlength=draw.n_samples + 1) / sampled.size
-    several = len(np.unique(_items(draw))) > 1
+    shares = np.bincount(np.ravel(sampled) - 1, minlength=draw.n_samples + 1) / sampled.size
+    several = len(np.unique(n)) > 1
     band = float(np.sqrt(np.log(2 / (risk / 2 if several else risk)) / (2 * sampled.size)))
     return _solve(shares, metric, draw, band, band if several else 0.0, shape, max_share)
 
@@ -226,53 +229,13 @@ def identified_set(
     >>> round(low, 3), round(high, 3)
     (0.5, 1.0)
     """
-    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-    f = as_probabilities("shares", shares)
-    if f.size != draw.n_samples + 1:
+    f, m = as_probabilities("shares", shares), as_draw(draw).n_samples
+    if f.size != m + 1:
         raise ValueError(
-            f"shares has shape {f.shape}; shares must have one entry for each sampled rank from 1 "
-            f"to n_samples + 1, {draw.n_samples + 1}"
+            f"shares has shape {f.shape}; shares must have n_samples + 1 entries, {m + 1}"
         )
     f = f / f.sum()  # exactly 1: the solver is stricter than the check
     return _solve(f, metric, draw, as_number("band", band, zero=True), 0.0, shape, max_share)
-
-
-def _plain(sampled_ranks: Ranks | ArrayLike, draw: Draw) -> IntArray:
-    """Return one sampled rank per instance, and refuse what would be counted twice."""
-    rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
-    check_all_ranked("sampled_ranks", rows)
-    if not rows.is_one_each or rows.has_ties:
-        raise ValueError(
-            "sampled_ranks has ties, or instances with several relevant items or none; bounds are "
-            "for one each, with ties broken as the evaluation broke them"
-        )
-    check_sampled("sampled_ranks", rows, draw.n_samples)
-    sampled = rows.best.reshape(shape)
-    as_integers("sampled_ranks", sampled, 1, draw.n_samples + 1, "n_samples + 1")
-    if not sampled.size:
-        raise ValueError("sampled_ranks is empty; sampled_ranks must hold a rank")
-    if sampled.ndim > 1:
-        raise ValueError(
-            f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
-            "instances drawn again say nothing new about the population"
-        )
-    n = _items(draw)
-    if n.ndim and n.shape != sampled.shape:
-        raise ValueError(
-            f"draw.n_items has shape {n.shape}, sampled_ranks has shape {sampled.shape}; "
-            "draw.n_items must be one number or one per sampled rank"
-        )
-    return sampled.ravel()
-
-
-def _items(draw: Draw) -> IntArray:
-    """Return the number of items, one or one per instance."""
-    if draw.n_items is None:
-        raise ValueError(
-            "draw.n_items is None; bounds need the number of items: "
-            f"Draw({draw.n_samples}, n_items=...)"
-        )
-    return np.asarray(draw.n_items)
 
 
 def _groups(n_items: IntArray) -> list[Group]:
@@ -304,7 +267,7 @@ def _solve(
 ) -> Bounds:
     """Return the extremes of the metric; the shares of groups may be off by `share_band`."""
     as_kind("metric", metric, Metric, "Recall(k=10)")
-    groups = _groups(_items(draw))
+    groups = _groups(np.asarray(draw.n_items))
     _check_assumptions(groups, metric, shape, max_share)
     nodes = [nodes_of(group, metric, draw, band, len(groups)) for group in groups]
     fewest = [end_of(x, g, g.fewest, metric, draw) for x, g in zip(nodes, groups, strict=True)]
@@ -329,8 +292,8 @@ def _solve(
     )
     if not (lows and highs) or min(lows) > max(highs) + 10 * SLACK:
         raise ValueError(
-            f"no {shape + ' ' if shape else ''}distribution of the ranks 1, ..., {groups[-1].most} "
-            "explains the sampled ranks; check the draw's n_items and replacement, or assume less: "
+            f"no distribution of the ranks 1, ..., {groups[-1].most} explains the sampled ranks; "
+            "check the draw's n_items and replacement, or assume less: "
             f"shape is {shape!r}, max_share is {max_share}"
         )
     least, largest = min(end.extent[0] for end in fewest), max(end.extent[1] for end in most)
@@ -344,18 +307,17 @@ def _check_assumptions(
     groups: list[Group], metric: Metric, shape: Shape | None, max_share: float
 ) -> None:
     """Refuse a shape or metric for which the groups would not do."""
-    if shape is not None:
-        as_choice("shape", shape, ("unimodal", "decreasing"))
-        if len(groups) > 1:
-            raise ValueError(
-                f"shape is {shape!r}, and draw.n_items holds several numbers; leave shape out, or "
-                "bound the instances of each number of items by themselves"
-            )
+    as_choice("shape", shape, (None, "unimodal", "decreasing"))
+    if shape is not None and len(groups) > 1:
+        raise ValueError(
+            f"shape is {shape!r}, and draw.n_items holds several numbers; leave shape out, or take "
+            "the instances of each number by themselves"
+        )
     if as_number("max_share", max_share) > 1:
         raise ValueError(f"max_share is {max_share}; max_share must be at most 1")
     if _gathered(groups) and metric.needs_n_items and not isinstance(metric, AUC):
         raise ValueError(
-            f"metric is {metric}, which needs n_items; AUC excepted, such a metric is bounded for "
+            f"metric is {metric}, which needs n_items; such a metric, but for AUC, is bounded for "
             f"at most {MAX_GROUPS} different numbers in draw.n_items"
         )
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_choice, refuse
 from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, ranges
+from sampled_metrics.sampling import check_single
 
 __all__ = ["Dominance", "dominates"]
 
@@ -142,11 +143,7 @@ def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale:
     rows, _ = as_ranks(given, n_items, name)
     check_exact(name, rows)
     check_all_ranked(name, rows)
-    for x in np.flatnonzero(rows.n_relevant != 1)[:1]:
-        raise ValueError(
-            f"{name}[{x}] has {rows.n_relevant[x]} relevant items; {name} must have one per "
-            f"instance: to count each item as an instance, pass {name}.best"
-        )
+    check_single(name, rows)
     first, length, n = rows.best, rows.n_tied + 1, rows.n_items
     if not first.size:
         raise ValueError(f"{name} is empty; {name} must hold a rank")

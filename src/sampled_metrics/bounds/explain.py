@@ -269,17 +269,14 @@ def explain(
     as_kind("metric", metric, Metric, "Recall(k=10)")
     exact = metric if exact_metric is None else exact_metric
     as_kind("exact_metric", exact, Metric, "Recall(k=10)")
-    n, m = number_of_items("draw", draw), draw.n_samples
+    n, m = number_of_items(draw), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
     if m >= n:
         raise ValueError(
-            f"draw.n_samples is {m}; it must be below draw.n_items, {n}: nobody samples who could "
-            "rank all items, so the two may be swapped"
+            f"draw.n_samples is {m}; it must be below draw.n_items, {n}; the two may be swapped"
         )
     if m > MOST_SAMPLES:
-        raise ValueError(
-            f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES} to explain"
-        )
+        raise ValueError(f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES}")
     curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
     v = curve.as_mean("value", value)
     users = None if n_users is None else as_integer("n_users", n_users)
@@ -342,7 +339,7 @@ def _is_binary(values: FloatArray) -> bool:
 
 def _sentences(found: Explanation) -> list[str]:
     """Return what an explanation says, in sentences."""
-    m, n, exact = found.draw.n_samples, number_of_items("draw", found.draw), found.exact_metric
+    m, n, exact = found.draw.n_samples, number_of_items(found.draw), found.exact_metric
     drawn = "with" if found.draw.replacement else "without"
     said = [
         f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among "

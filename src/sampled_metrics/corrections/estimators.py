@@ -16,12 +16,11 @@ from sampled_metrics._arguments import (
     as_choice,
     as_flag,
     as_integer,
-    as_kind,
     as_number,
 )
 from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
-from sampled_metrics.sampling import Draw
+from sampled_metrics.sampling import Draw, number_of_items
 
 __all__ = [
     "BiasVariance",
@@ -134,11 +133,9 @@ class BiasVariance(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, gamma: float, prior: ArrayLike | None = None) -> None:
-        weight = as_number("gamma", gamma, zero=True)
-        if weight > 1:
+        if as_number("gamma", gamma, zero=True) > 1:
             raise ValueError(f"gamma is {gamma}; gamma must be at most 1")
-        object.__setattr__(self, "gamma", weight)
-        object.__setattr__(self, "prior", as_prior(prior))
+        vars(self).update(gamma=float(gamma), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve equation 25: see `Estimator.solve`."""
@@ -186,8 +183,7 @@ class ConstrainedLeastSquares(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, *, non_negative: bool = True, prior: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "non_negative", as_flag("non_negative", non_negative))
-        object.__setattr__(self, "prior", as_prior(prior))
+        vars(self).update(non_negative=as_flag("non_negative", non_negative), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve the constrained problem: see `Estimator.solve`."""
@@ -238,8 +234,7 @@ class Multinomial(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, n_users: int, prior: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "n_users", as_integer("n_users", n_users))
-        object.__setattr__(self, "prior", as_prior(prior))
+        vars(self).update(n_users=as_integer("n_users", n_users), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve the normal equations: see `Estimator.solve`."""
@@ -303,7 +298,7 @@ class MappedCutoff(Estimator):
 
     def __post_init__(self) -> None:
         as_choice("mapping", self.mapping, ("linear", "bound", "beta"))
-        object.__setattr__(self, "a", as_number("a", self.a))
+        vars(self)["a"] = as_number("a", self.a)
 
     def cutoffs(self, draw: Draw) -> FloatArray:
         """Compute the exact cutoff f(k) of each sampled one.
@@ -323,8 +318,7 @@ class MappedCutoff(Estimator):
         ValueError
             If the draw does not have one number of items for all instances.
         """
-        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-        return self._cutoffs(as_integer("draw.n_items", draw.n_items, low=2), draw.n_samples)
+        return self._cutoffs(number_of_items(draw), draw.n_samples)
 
     def _cutoffs(self, n: int, m: int) -> FloatArray:
         from scipy.special import gammaln
@@ -343,7 +337,7 @@ class MappedCutoff(Estimator):
             raise ValueError(f"metric is {problem.metric}; MappedCutoff estimates Recall only")
         if problem.n_relevant > 1:
             raise ValueError(
-                f"n_relevant is {problem.n_relevant}; MappedCutoff is for 1 relevant item"
+                f"n_relevant is {problem.n_relevant}; MappedCutoff takes 1 relevant item"
             )
         n, m = problem.n_items, problem.n_samples
         k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
@@ -379,10 +373,8 @@ def _by_svd(problem: Problem, gamma: float) -> FloatArray:
 
 
 def _check_possible(share: FloatArray) -> None:
-    if (impossible := share < np.finfo(float).tiny).any():
-        i = int(np.argmax(impossible)) + 1
+    for i in np.flatnonzero(share < np.finfo(float).tiny)[:1]:
         raise ValueError(
-            f"no rank that the prior allows leads to sampled rank {i} of {len(share)}, so its "
-            "estimate is undefined; leave out instances with few items, or choose another prior "
-            "or fewer samples"
+            f"no rank that the prior allows leads to sampled rank {i + 1} of {len(share)}; leave "
+            "out instances with few items, or choose another prior or fewer samples"
         )

@@ -27,6 +27,7 @@ from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_one_e
 from sampled_metrics.sampling import (
     HEAD,
     Draw,
+    as_draw,
     blocks,
     by_count,
     chain_probabilities,
@@ -88,24 +89,20 @@ class Problem:
 
     def __post_init__(self) -> None:
         as_kind("metric", self.metric, Metric, "Recall(k=10)")
-        number_of_items("draw", self.draw)
-        for name in ("order", "n_relevant"):
-            object.__setattr__(self, name, as_integer(name, getattr(self, name)))
-        if self.order > self.n_relevant:
-            raise ValueError(f"order is {self.order}; order must be at most {self.n_relevant}")
-        if self.prior is not None:
-            prior = as_probabilities("prior", self.prior)
-            if prior.shape != (self.n_items,):
-                raise ValueError(
-                    f"prior has shape {prior.shape}; prior must have one entry per rank, "
-                    f"({self.n_items},)"
-                )
-            object.__setattr__(self, "prior", read_only(prior))
+        n, q = number_of_items(self.draw), as_integer("n_relevant", self.n_relevant)
+        order, prior = as_integer("order", self.order), as_prior(self.prior)
+        if order > q:
+            raise ValueError(f"order is {order}; order must be at most {q}")
+        if prior is not None and prior.shape != (n,):
+            raise ValueError(
+                f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
+            )
+        vars(self).update(order=order, n_relevant=q, prior=prior)
 
     @property
     def n_items(self) -> int:
         """Number of items n of the draw."""
-        return number_of_items("draw", self.draw)
+        return number_of_items(self.draw)
 
     @property
     def n_samples(self) -> int:
@@ -172,8 +169,8 @@ class Problem:
         if n * (m + 1) > MOST_AT_ONCE:
             raise ValueError(
                 f"metric is {self.metric}, whose gain is not smooth in the rank; a correction has "
-                f"to sum over all {n} ranks, and {m} samples leave memory for "
-                f"{MOST_AT_ONCE // (m + 1)}: give the metric a cutoff k where the gain jumps"
+                f"to sum over all {n} ranks, of which memory holds {MOST_AT_ONCE // (m + 1)}: give "
+                "the metric a cutoff k where the gain jumps"
             )
         every = np.arange(1, n + 1)
         weights = np.full(n, 1 / n) if self.prior is None else self.prior
@@ -218,7 +215,7 @@ class Problem:
 def _design(
     draw: Draw, cut: int | None, prior: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    n, m, again = number_of_items("draw", draw), draw.n_samples, draw.replacement
+    n, m, again = number_of_items(draw), draw.n_samples, draw.replacement
     ranks, weights = rank_grid(n, m, cut, prior, replacement=again)
     return ranks, weights, probabilities(ranks, n, m, replacement=again)
 
@@ -311,9 +308,7 @@ class CorrectedMetric:
 
     def _one_number(self) -> int:
         if self._sizes.ndim != 0:
-            raise ValueError(
-                "n_items of the draw is one per instance; fit one number for its terms"
-            )
+            raise ValueError("draw.n_items is one per instance; give n_items to choose a table")
         return int(self._sizes)
 
     def _terms(self, q: int, n_items: int) -> FloatArray:
@@ -328,10 +323,6 @@ class CorrectedMetric:
             prior = self.estimator.prior
             if prior is not None and q > 1:
                 raise ValueError(f"n_relevant is {q}; the estimator's prior is for 1 relevant item")
-            if prior is not None and prior.shape != (n,):
-                raise ValueError(
-                    f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
-                )
             table = np.zeros((q, m + 1))
             draw = Draw(m, n_items=n, replacement=self.draw.replacement)
             for j in range(1, q + 1 if k is None else min(q, k) + 1):
@@ -404,8 +395,7 @@ class CorrectedMetric:
         n = self._sizes
         if n.ndim and n.shape != shape[-1:]:
             raise ValueError(
-                f"{name} has shape {shape}; its last axis must have one entry per instance of the "
-                f"draw, {len(n)}"
+                f"{name} has shape {shape}; its last axis must hold the draw's {len(n)} instances"
             )
         return np.broadcast_to(n, shape[-1:])
 
@@ -641,15 +631,9 @@ class Estimator(ABC):
         not.
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
-        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-        if draw.n_items is None:
+        if (shape := np.shape(np.asarray(as_draw(draw).n_items)))[1:]:
             raise ValueError(
-                "draw.n_items is None; a fit needs the number of items: "
-                f"Draw({draw.n_samples}, n_items=...)"
-            )
-        if (shape := np.shape(np.asarray(draw.n_items)))[1:]:
-            raise ValueError(
-                f"draw.n_items has shape {shape}; a fit needs one number, or one per instance"
+                f"draw.n_items has shape {shape}; a fit needs one number, or a flat list"
             )
         return CorrectedMetric(metric, draw, self)
 

@@ -30,7 +30,7 @@ from sampled_metrics._arguments import (
     as_generator,
     as_integer,
     as_kind,
-    index_of,
+    no_index,
     read_only,
     refuse,
     shown,
@@ -101,23 +101,22 @@ class WeightedDraw:
     replacement: bool
 
     def __init__(self, n_samples: int, weights: ArrayLike, *, replacement: bool = True) -> None:
-        object.__setattr__(self, "n_samples", as_integer("n_samples", n_samples))
-        object.__setattr__(self, "replacement", as_flag("replacement", replacement))
-        object.__setattr__(self, "weights", read_only(_as_weights(weights)))
-        largest = self.weights.max(axis=-1, keepdims=True)
-        if not (largest > 0).all():
-            row = np.argwhere(largest[..., 0] == 0)[0].tolist()
+        m, again = as_integer("n_samples", n_samples), as_flag("replacement", replacement)
+        w = _as_weights(weights)
+        vars(self).update(n_samples=m, weights=read_only(w), replacement=again)
+        largest = w.max(axis=-1, keepdims=True)
+        for row in np.argwhere(largest[..., 0] == 0)[:1].tolist():
             raise ValueError(
                 f"weights{row or ''} holds no positive weight; some item must have one"
             )
-        if self.replacement:
+        if again:
             return
-        if (bad := (self.weights > 0) & (self.weights < SMALLEST * largest)).any():
-            refuse("weights", self.weights, bad, f"0 or at least {SMALLEST} times the largest")
-        if (few := np.count_nonzero(self.weights, axis=-1).min()) < self.n_samples:
+        if (bad := (w > 0) & (w < SMALLEST * largest)).any():
+            refuse("weights", w, bad, f"0 or at least {SMALLEST} times the largest")
+        if (few := np.count_nonzero(w, axis=-1).min()) < m:
             raise ValueError(
-                f"n_samples is {self.n_samples}; without replacement it must be at most the "
-                f"number of positive weights, {few}"
+                f"n_samples is {m}; without replacement it must be at most the number of positive "
+                f"weights, {few}"
             )
 
     def pmf(self, above: ArrayLike, *, method: Method = "exact") -> FloatArray:
@@ -278,15 +277,13 @@ class WeightedDraw:
 
     def _rows(self, above: ArrayLike) -> tuple[NDArray[np.bool_], FloatArray, tuple[int, ...]]:
         """Return masks and weights, shape (n_rows, n_items), and the shape of the rows."""
-        _no_index("above", above)
+        no_index("above", above, "weights")
         mask = as_array("above", above)
         if mask.dtype.kind != "b":
-            raise ValueError(
-                f"above is of type {mask.dtype}; above must hold True or False for each item"
-            )
-        fits = mask.shape[-1:] == self.weights.shape[-1:]
+            raise ValueError(f"above is of type {mask.dtype}; above must hold True or False")
         try:
             shape = np.broadcast_shapes(mask.shape, self.weights.shape)
+            fits = mask.shape[-1:] == self.weights.shape[-1:]
         except ValueError:
             fits = False
         if not fits:
@@ -299,16 +296,8 @@ class WeightedDraw:
         return masks, np.broadcast_to(self.weights, shape).reshape(flat), shape[:-1]
 
 
-def _no_index(name: str, values: object) -> None:
-    if index_of(values) is not None:
-        raise ValueError(
-            f"{name} is a {type(values).__name__} with an index; pass {name}.to_numpy(), with the "
-            "items of weights and above in the same order"
-        )
-
-
 def _as_weights(weights: ArrayLike) -> FloatArray:
-    _no_index("weights", weights)
+    no_index("weights", weights, "the items in above")
     given = as_array("weights", weights)
     if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
         raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
