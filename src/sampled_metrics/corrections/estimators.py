@@ -118,8 +118,8 @@ class BiasVariance(Estimator):
     gamma : float
         Weight of the variance, in [0, 1].
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
+        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
+        by the ranks 1, 2, ...
 
     Examples
     --------
@@ -168,8 +168,8 @@ class ConstrainedLeastSquares(Estimator):
         Whether the estimates must, in addition, not fall below 0. The numbers printed in the paper
         come from such tables.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
+        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
+        by the ranks 1, 2, ...
 
     Examples
     --------
@@ -219,8 +219,8 @@ class Multinomial(Estimator):
     n_users : int
         Number of users :math:`|D|` whose estimates are averaged, at least 1.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
+        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
+        by the ranks 1, 2, ...
 
     Examples
     --------

@@ -76,11 +76,10 @@ def estimate_rank_distribution(
         What to optimize.
     tolerance : float
         For "likelihood": stop when no distribution that is constant in the groups of the Notes
-        can have a mean log-likelihood that is higher by more than this. A smaller value makes the
-        estimate rougher.
+        can have a mean log-likelihood that is higher by more than this.
     gamma : float
-        For "entropy": the weight of the entropy, positive. A smaller value makes the estimate
-        rougher.
+        For "entropy": the weight of the entropy, positive. A smaller value of either makes the
+        estimate rougher.
 
     Returns
     -------
@@ -90,10 +89,9 @@ def estimate_rank_distribution(
     Raises
     ------
     ValueError
-        If there are no users; if a sampled rank is outside 1..n_samples + 1, or a number of
-        samples is above ``draw.n_samples``; if the method is "entropy" and `n_items` or
-        `n_samples` differs between users; if `tolerance` is too small, or `gamma` too small or
-        too large, for the solver to find a solution.
+        If there are no users, or a number is out of its range; if the method is "entropy" and
+        `n_items` or `n_samples` differs between users; if `tolerance` is too small, or `gamma` too
+        small or too large, for the solver to find a solution.
 
     Notes
     -----
@@ -177,10 +175,11 @@ def _by_likelihood(
     replacement: bool,
 ) -> FloatArray:
     """Return the share of each group of ranks by expectation maximization."""
-    first, users = _distinct(n, m, sampled)
-    p = _likelihoods(
-        ranks[:, None], n[first], m[first], sampled[first] - 1, replacement=replacement
-    )
+    import pandas as pd
+
+    by = {"n": n, "m": m, "sampled": sampled}
+    n, m, sampled, users = pd.DataFrame(by).groupby([*by]).size().reset_index().to_numpy().T
+    p = _likelihoods(ranks[:, None], n, m, sampled - 1, replacement=replacement)
     f = users / users.sum()
     shares: FloatArray = sizes / sizes.sum()
     for _ in range(MAX_ITERATIONS):
@@ -191,16 +190,6 @@ def _by_likelihood(
     raise ValueError(
         f"tolerance is {tolerance}; tolerance must be larger: {MAX_ITERATIONS} steps end above it"
     )
-
-
-def _distinct(*columns: IntArray) -> tuple[IntArray, IntArray]:
-    """Return where each different row is first, and how often it is there."""
-    row = np.zeros_like(columns[0])
-    for column in columns:
-        values, which = np.unique(column, return_inverse=True)
-        row = np.unique(row * len(values) + which, return_inverse=True)[1]
-    first, counts = np.unique(row, return_index=True, return_counts=True)[1:]
-    return first, counts
 
 
 def _likelihoods(
@@ -318,8 +307,8 @@ def sample_adaptively(
     Raises
     ------
     ValueError
-        If a rank or a number is out of range, as `Draw` says; if `sizes` is not a flat, ascending
-        list; if an instance does not have one relevant item, or `n_items` is not known.
+        If a number is out of range; if `sizes` is not a flat, ascending list; if an instance does
+        not have one relevant item, or `n_items` is not known.
 
     Examples
     --------
