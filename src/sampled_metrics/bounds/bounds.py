@@ -92,8 +92,7 @@ def metric_bounds(
     Raises
     ------
     ValueError
-        If no rank distribution (of the shape) explains the sampled ranks, if there are none or one
-        is out of range, `confidence` is not between 0 and 1, or as `identified_set`.
+        If there are no sampled ranks or one is out of range, or as `identified_set`.
 
     Notes
     -----
@@ -101,8 +100,8 @@ def metric_bounds(
     distributions are estimated, that of the sampled rank and that of n, each with its band.
     By the union bound, both bands hold at once with probability `confidence` if each does with
     probability (1 + confidence) / 2, which makes :math:`\varepsilon` a tenth wider at 95 percent.
-    The numbers in the population must be among those of the instances; if these have more than 16
-    different numbers, it suffices that none is below the least or above the largest of them.
+    The numbers in the population must be among those of the instances; of more than 16 different
+    ones, it suffices that none is below the least or above the largest.
 
     Examples
     --------
@@ -149,8 +148,8 @@ def identified_set(
     Parameters
     ----------
     shares : array_like of float, shape (n_samples + 1,)
-        Probability of each sampled rank, or the share of instances there. The index of a Series,
-        unless it is 0, 1, ..., must be the sampled ranks 1, 2, ...
+        Probability of each sampled rank, or the share of instances there. A Series may be indexed
+        by the sampled ranks 1, 2, ...
     metric : Metric
         The metric, such as ``Recall(k=10)``.
     draw : Draw
@@ -158,9 +157,8 @@ def identified_set(
     band : float
         How far the cumulative shares may be off, 0 or above.
     shape : {None, "unimodal", "decreasing"}
-        What is assumed of the rank distribution. None assumes nothing; "unimodal" assumes that it
-        rises to some rank and falls from there; "decreasing" assumes that it never rises. The last
-        two are only for one number of items.
+        What is assumed of the rank distribution, for one number of items: nothing, that it rises to
+        some rank and falls from there, or that it never rises.
     max_share : float
         The largest share of the instances that may have one and the same rank.
 
@@ -172,28 +170,24 @@ def identified_set(
     Raises
     ------
     ValueError
-        If no rank distribution (of the shape) explains the shares, if these are no probabilities,
-        the draw does not know `n_items`, a parameter is out of its range, a shape is assumed for
+        If no rank distribution (of the shape) explains the shares, these are no probabilities, the
+        draw does not know `n_items`, a parameter is out of its range, a shape is assumed for
         several numbers of items, or a metric of your own needs more than 16 of them.
 
     Notes
     -----
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow.
     For a band of 0, this can change their second digit. Otherwise they are exact if all ranks are
-    looked at: up to 8,192 for a band of 0, and fewer if the band is wider or there are more numbers
-    of items. If there are more ranks, a few thousand represent all. Interpolating between them
-    widens the band by an error bound, a few hundredths of it (more from about a thousand samples
-    on, or with many numbers of items), and the result by the metric's own. The mode of "unimodal"
-    is only known up to an interval of ranks, each twice as long as the one before, in which the
-    distribution may have any form.
+    looked at: up to 8,192 for a band of 0, and fewer for a wider band or more numbers of items. Of
+    more ranks, a few thousand represent all; interpolating between them widens the band by a few
+    hundredths (more from about a thousand samples on, or with many numbers of items), and the
+    result by the metric's own error bound. The mode of "unimodal" is only known up to an interval
+    of ranks, each twice as long as the one before, in which the distribution may have any form.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
     :math:`n_- \le n \le n_+`, and a group has only to satisfy what is true of all its numbers.
-    For an item at rank r, let n grow by an item below it. With replacement, the probability
-    :math:`(r - 1) / (n - 1)` that a draw hits an item above shrinks. Without replacement, the new
-    item takes the place of one that was drawn, or is not drawn. In both cases no more of the drawn
-    items are above, and
+    If n grows by an item below rank r, no more of the drawn items are above it than before, so
 
     .. math:: P(S \le j \mid r, n_-) \le P(S \le j \mid r, n)
               \le P(S \le j \mid r, n_+),
@@ -202,14 +196,11 @@ def identified_set(
     side is at most the cumulative share of the sampled rank, and the right side at least. The
     upper bound of the metric is the largest mean of all distributions of group and rank that
     satisfy the left inequalities, with the shares of the groups that the instances have; the lower
-    bound is the least under the right ones. The true distribution satisfies both, so its mean lies
-    within. Both are wider than they need to be: each uses one side of the band only, and the more n
-    differs within a group, the less its inequalities say. On MovieLens, with n from 1393 to 3687,
-    this makes the upper bound of ``Recall(k=10)`` 0.26 instead of 0.23 for 3541 items for all.
-    `AUC` rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
+    bound is the least under the right ones. Both are wider than they need to be: each uses one side
+    of the band only, and the more n differs within a group, the less its inequalities say. `AUC`
+    rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
 
-    With several numbers of items, `max_share` limits the share of each rank within each group.
-    That follows from what is assumed, and uses less than all of it.
+    `max_share` then limits the share of each rank within each group.
 
     Examples
     --------

@@ -76,10 +76,10 @@ def dominates(
     a, b : Ranks or array_like of int
         Exact ranks of the two, one relevant item per instance. A tied item counts at all ranks
         that it can have, each equally likely. The curves pool all instances, so their order does
-        not matter: a and b need neither the same instances nor the same index.
+        not matter.
     n_items : int or array_like of int, optional
-        Number of ranked items, one for all or one per rank, if the ranks do not know it. The
-        scale "share" needs it, and there it is at least 2.
+        Number of ranked items, one for all or one per rank, if the ranks do not know it. Only the
+        scale "share" needs it.
     scale : {"rank", "share"}
         The positions along the curves: the rank, or the share of other items above.
 
@@ -92,15 +92,14 @@ def dominates(
     ------
     ValueError
         If there are no ranks, a rank is outside 1..n, an instance does not have exactly one
-        relevant item, `n_items` is not what the ranks know, or is missing for the scale "share".
+        relevant item, or `n_items` is missing for the scale "share", or below 2 there.
 
     Notes
     -----
     Differences below a millionth of an instance count as none: sums over ties are rounded.
 
-    Time and memory grow with the number of instances, however long their ties are. The scale
-    "share" is an exception if the numbers of items differ: each rank of a tie is then a step of
-    its own, and time grows with the number of steps.
+    Time and memory grow with the number of instances, however long their ties are, except on the
+    scale "share" if the numbers of items differ: each rank of a tie is then a step of its own.
 
     Examples
     --------

@@ -45,16 +45,14 @@ class Difference:
     value : float
         The first number minus the other.
     standard_error : Bounds or None
-        The standard error of the difference. The larger value is for two results that are
-        independent of each other. The smaller value is the least possible one, for two results
-        that agree about each user as far as they can. None without the number of users.
+        The standard error of the difference, from the least possible one, for two results that
+        agree about each user as far as they can, to that of independent ones. None without the
+        number of users.
     interval : Bounds or None
-        The interval of the mean difference, if the results are independent (Newcombe 1998, method
-        10).
+        The interval of the mean difference of independent results (Newcombe 1998, method 10).
     beyond_chance : bool or None
-        True if the interval excludes 0. False if the difference could be chance even with the least
-        standard error. None if the answer depends on the values of the single users, or if the
-        number of users is not known.
+        True if the interval excludes 0; False if the difference could be chance even with the least
+        standard error; None if the single users' values decide, or their number is not known.
     order_known : bool
         True if the bounds of the two exact metrics do not overlap.
 
@@ -93,9 +91,8 @@ class Explanation:
         The largest possible standard error of `value`. For a metric with only two values, such as
         `Recall`, this is the standard error itself. None without the number of users.
     interval : Bounds or None
-        The interval of the mean over all users and samples, by Wilson's method: it covers the
-        mean with about this confidence, and with less where the mean is within a few users' shares
-        of an end.
+        The interval of the mean over all users and samples, by Wilson's method: its confidence is
+        less where the mean is within a few users' shares of an end.
     bounds_with_error : Bounds or None
         The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None
@@ -137,10 +134,9 @@ class Explanation:
         Returns
         -------
         DataFrame
-            A column for each attribute. Metrics are given by their names; bounds have two columns,
-            such as bounds_low and bounds_high, and the draw has n_items, n_samples and replacement.
-            The attributes of the difference come last, as in difference_value. An attribute that
-            is None has no column.
+            A column for each attribute that is not None. Bounds have two, such as bounds_low and
+            bounds_high, the draw has n_items, n_samples and replacement, and the attributes of the
+            difference come last, as in difference_value.
 
         Examples
         --------
@@ -154,10 +150,7 @@ class Explanation:
 
         against = {} if self.difference is None else vars(self.difference)
         row: dict[str, Any] = {}
-        for name, each in [
-            *vars(self).items(),
-            *((f"difference_{name}", each) for name, each in against.items()),
-        ]:
+        for name, each in (vars(self) | {f"difference_{x}": y for x, y in against.items()}).items():
             if isinstance(each, Bounds):
                 row |= {f"{name}_low": each.low, f"{name}_high": each.high}
             elif isinstance(each, Draw):
@@ -222,9 +215,7 @@ def explain(
     **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
     computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points
     :math:`(g(r), M(r))`, so what it can reach is their convex hull. The bounds are its lower and
-    upper end above `value`, or above what is rounded to it; a distribution on at most two ranks
-    attains each. For `Recall` at k,
-    and the exact one at K,
+    upper end above `value`, or above what is rounded to it. For `Recall` at k, and at K of all,
 
     .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
               \le \min\Big(1, \frac{v}{g(K)}\Big).
@@ -397,9 +388,8 @@ def _against(found: Explanation, difference: Difference) -> list[str]:
             f"{by}, no more than chance explains, however much the two systems agree about each "
             "user."
         )
-    order = "either can be the better one"
-    if difference.order_known:
-        order = "the order of the exact ones is known"
+    known = difference.order_known
+    order = "the order of the exact ones is known" if known else "either can be the better one"
     return [
         chance,
         f"Chance aside, exact {found.exact_metric} of the other system "
@@ -494,11 +484,8 @@ class Curve:
 
     def interval(self, v: float, n_users: int, z: float) -> Bounds:
         """Return the means that are at most z of their own standard errors away from v."""
-        ends = [
-            self._away(sign * z, end, n_users)
-            for sign, end in zip((-1, 1), self.unrounded(v), strict=True)
-        ]
-        return Bounds(*ends)
+        low, high = self.unrounded(v)
+        return Bounds(self._away(-z, low, n_users), self._away(z, high, n_users))
 
     def _away(self, z: float, v: float, n_users: int) -> float:
         """Return the mean that is z of its standard errors above v, or below for a negative z."""

@@ -544,8 +544,8 @@ class CorrectedMetric:
 
 def _at(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
-    row = () if tables.ndim == 1 else (np.arange(len(tables)),)
-    return np.asarray(tables[(*row, place)])
+    each: FloatArray = tables[place] if tables.ndim == 1 else tables[np.arange(len(tables)), place]
+    return each
 
 
 class Estimator(ABC):

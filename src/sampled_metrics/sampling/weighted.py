@@ -76,9 +76,9 @@ class WeightedDraw:
 
     Notes
     -----
-    With replacement, only sums of weights matter. Let the weights be whole numbers, such as counts
-    of events, with the sum :math:`W_+` above the relevant item and W in all. Then a `WeightedDraw`
-    is a `Draw` for rank :math:`W_+ + 1` of W + 1. Use that form if you know only the sums.
+    With replacement, only sums of weights matter. If the weights are whole numbers, with the sum
+    :math:`W_+` above the relevant item and W in all, it is a `Draw` for rank :math:`W_+ + 1` of
+    W + 1.
 
     No estimator takes a `WeightedDraw`: a sampled rank says something about the weight above the
     relevant item, but the number of items above does not follow from that weight.
@@ -221,16 +221,14 @@ class WeightedDraw:
         array([0., 1.])
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
-        expected: FloatArray = self.pmf(above, method=method) @ sampled_values(
-            metric, self.n_samples
-        )
+        values = sampled_values(metric, self.n_samples)
+        expected: FloatArray = self.pmf(above, method=method) @ values
         return expected
 
     def rvs(self, above: ArrayLike, *, repeats: int | None = None, rng: RNG = None) -> IntArray:
         """Draw random sampled ranks.
 
-        With replacement, the binomial number of drawn items above is drawn directly. Without
-        replacement, a time is drawn for each item, and the first `n_samples` items are taken.
+        Without replacement, a time is drawn for each item, and the first `n_samples` are taken.
 
         Parameters
         ----------
@@ -309,8 +307,7 @@ def _as_weights(weights: ArrayLike) -> FloatArray:
 
 def _relative(weights: FloatArray) -> FloatArray:
     """Return weights whose largest one is 1 in each row."""
-    relative: FloatArray = weights / weights.max(axis=1, keepdims=True)
-    return relative
+    return np.asarray(weights / weights.max(axis=1, keepdims=True))
 
 
 def _sums(masks: NDArray[np.bool_], weights: FloatArray) -> tuple[FloatArray, FloatArray]:
