@@ -259,7 +259,19 @@ def _solve(
     """Return the extremes of the metric; the shares of groups may be off by `share_band`."""
     as_kind("metric", metric, Metric, "Recall(k=10)")
     groups = _groups(np.asarray(draw.n_items))
-    _check_assumptions(groups, metric, shape, max_share)
+    as_choice("shape", shape, (None, "unimodal", "decreasing"))
+    if shape is not None and len(groups) > 1:
+        raise ValueError(
+            f"shape is {shape!r}, and draw.n_items holds several numbers; leave shape out, or take "
+            "the instances of each number by themselves"
+        )
+    if as_number("max_share", max_share) > 1:
+        raise ValueError(f"max_share is {max_share}; max_share must be at most 1")
+    if _gathered(groups) and metric.needs_n_items and not isinstance(metric, AUC):
+        raise ValueError(
+            f"metric is {metric}, which needs n_items; such a metric, but for AUC, is bounded for "
+            f"at most {MAX_GROUPS} different numbers in draw.n_items"
+        )
     nodes = [nodes_of(group, metric, draw, band, len(groups)) for group in groups]
     fewest = [end_of(x, g, g.fewest, metric, draw) for x, g in zip(nodes, groups, strict=True)]
     most = [
@@ -292,25 +304,6 @@ def _solve(
         max(min(lows) + min(0.0, *(end.rest[0] for end in fewest)), least),
         min(max(highs) + max(0.0, *(end.rest[1] for end in most)), largest),
     )
-
-
-def _check_assumptions(
-    groups: list[Group], metric: Metric, shape: Shape | None, max_share: float
-) -> None:
-    """Refuse a shape or metric for which the groups would not do."""
-    as_choice("shape", shape, (None, "unimodal", "decreasing"))
-    if shape is not None and len(groups) > 1:
-        raise ValueError(
-            f"shape is {shape!r}, and draw.n_items holds several numbers; leave shape out, or take "
-            "the instances of each number by themselves"
-        )
-    if as_number("max_share", max_share) > 1:
-        raise ValueError(f"max_share is {max_share}; max_share must be at most 1")
-    if _gathered(groups) and metric.needs_n_items and not isinstance(metric, AUC):
-        raise ValueError(
-            f"metric is {metric}, which needs n_items; such a metric, but for AUC, is bounded for "
-            f"at most {MAX_GROUPS} different numbers in draw.n_items"
-        )
 
 
 def _observed(

@@ -226,9 +226,8 @@ def explain(
     **The standard error** is over users and samples, if each user's value is drawn independently.
     With a and b the least and the largest value of a sampled rank, their variance is at most
     :math:`(b - v)(v - a)` (Bhatia & Davis 2000), which is :math:`v (1 - v)` for `Recall`, and no
-    less, as it has two values. If the users are taken as given, and samples alone are random, it is
-    still no larger. The interval is Wilson's (1927), which stays within a and b, and does not
-    shrink to a point where :math:`v` is one of them.
+    less, as it has two values. If samples alone are random, it is still no larger. The interval is
+    Wilson's (1927), which stays within a and b, and does not shrink to a point at either.
 
     Examples
     --------

@@ -408,10 +408,8 @@ def expect_terms(
 def check_single(name: str, rows: Ranks) -> None:
     """Refuse an instance without exactly one relevant item."""
     for x in np.flatnonzero(rows.n_relevant != 1)[:1]:
-        raise ValueError(
-            f"{name}[{x}] has {rows.n_relevant[x]} relevant items; {name} must have one per "
-            f"instance: to count each item as an instance, pass {name}.best"
-        )
+        many = rows.n_relevant[x]
+        raise ValueError(f"{name}[{x}] has {many} relevant items; it must have one per instance")
 
 
 def as_draw(draw: Any) -> Draw:
