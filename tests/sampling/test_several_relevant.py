@@ -448,18 +448,6 @@ def test_bad_draws(change, message, function):
         CALLS[function](ranks, Draw(m, **given))
 
 
-def test_bad_samples():
-    two, draw = Ranks.from_lists([[1, 2]]), Draw(5, n_items=10)
-    with pytest.raises(ValueError, match="rng is 'seed'; rng must be None, an integer of 0 or"):
-        draw.rvs(two, rng="seed")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="repeats is 0"):
-        draw.rvs(two, repeats=0, rng=0)
-    with pytest.raises(ValueError, match=r"n_items\[0\] is 2000000000; .* at most 10\*\*9"):
-        Draw(5, n_items=2 * 10**9, replacement=False).rvs(two, rng=0)
-    with pytest.raises(ValueError, match=r"ranks\[0\] has 2 relevant items"):
-        draw.pmf(two)
-
-
 @pytest.mark.parametrize("metric", NO_SUMS, ids=str)
 @pytest.mark.parametrize("n_items", [5, 10])  # of five, only the last two ranks hold no hit
 def test_a_metric_that_is_no_sum_over_its_items(metric, n_items):

@@ -40,8 +40,7 @@ class Difference:
     other : float
         The other number.
     other_bounds : Bounds
-        The values that the other's exact metric can have, if its number is the mean over all
-        users and samples.
+        The values that its exact metric can have, if it is the mean over all users and samples.
     value : float
         The first number minus the other.
     standard_error : Bounds or None
@@ -85,11 +84,10 @@ class Explanation:
     cutoff : float or None
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
     bounds : Bounds
-        The values that the exact metric can have, if `value` is the mean over all users and
-        samples.
+        The values that the exact metric can have if `value` is the mean over users and samples.
     standard_error : float or None
-        The largest possible standard error of `value`. For a metric with only two values, such as
-        `Recall`, this is the standard error itself. None without the number of users.
+        The largest possible standard error of `value`, and the standard error itself for a metric
+        with two values, such as `Recall`. None without the number of users.
     interval : Bounds or None
         The interval of the mean over all users and samples, by Wilson's method: its confidence is
         less where the mean is within a few users' shares of an end.

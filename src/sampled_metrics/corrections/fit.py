@@ -592,9 +592,8 @@ class Estimator(ABC):
         Raises
         ------
         ValueError
-            If `metric` is not a `Metric`, `draw` is not a `Draw` or does not know `n_items`, or
-            the estimator's prior has another number of ranks; or if an estimator averages over
-            ranks and no exact rank leads to some sampled rank.
+            If `draw` does not know `n_items`, the estimator's prior has another number of ranks, or
+            no exact rank leads to some sampled rank.
 
         Notes
         -----

@@ -189,11 +189,7 @@ class WeightedDraw:
         return np.concatenate([np.empty((0, m + 1)), *found]).reshape(*shape, m + 1)
 
     def expect(self, above: ArrayLike, metric: Metric, *, method: Method = "exact") -> FloatArray:
-        r"""Compute the expectation of a sampled metric.
-
-        .. math:: E[M(S)] = \sum_{i=1}^{m+1} P(S = i)\, M(i),
-
-        where :math:`M(i)` is the metric of rank i among ``n_samples + 1`` items.
+        """Compute the expectation of a sampled metric: its mean under `pmf`.
 
         Parameters
         ----------
