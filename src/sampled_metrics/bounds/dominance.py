@@ -217,12 +217,9 @@ def _turns(lead: NDArray[Any], noise: float) -> IntArray:
 def _compared(points: NDArray[Any], lead: FloatArray, noise: float, total: int) -> Dominance:
     """Gather what the difference of the curves at these points says; all of it is `total`."""
     crossings = points[_turns(lead, noise)[1:]]
-    found: list[tuple[float, float | None]] = []
+    found: list[Any] = []
     for side in (1, -1):
         most = float((side * lead).max())
-        if most < noise:
-            found.append((0.0, None))
-        else:
-            found.append((most / total, points[(side * lead > most - noise).argmax()].item()))
-    (ahead, ahead_at), (behind, behind_at) = found
-    return Dominance(tuple(crossings.tolist()), ahead, ahead_at, behind, behind_at)
+        at = points[(side * lead > most - noise).argmax()].item()
+        found += [0.0, None] if most < noise else [most / total, at]
+    return Dominance(tuple(crossings.tolist()), *found)

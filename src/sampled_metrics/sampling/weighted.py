@@ -102,7 +102,13 @@ class WeightedDraw:
 
     def __init__(self, n_samples: int, weights: ArrayLike, *, replacement: bool = True) -> None:
         m, again = as_integer("n_samples", n_samples), as_flag("replacement", replacement)
-        w = _as_weights(weights)
+        no_index("weights", weights, "the items in above")
+        given = as_array("weights", weights)
+        if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
+            raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
+        w: FloatArray = given.astype(np.float64)
+        if (bad := ~(np.isfinite(w) & (w >= 0))).any():
+            refuse("weights", given, bad, "finite and 0 or above")
         vars(self).update(n_samples=m, weights=read_only(w), replacement=again)
         largest = w.max(axis=-1, keepdims=True)
         for row in np.argwhere(largest[..., 0] == 0)[:1].tolist():
@@ -288,17 +294,6 @@ class WeightedDraw:
         flat = (-1, shape[-1])
         masks = np.broadcast_to(mask, shape).reshape(flat)
         return masks, np.broadcast_to(self.weights, shape).reshape(flat), shape[:-1]
-
-
-def _as_weights(weights: ArrayLike) -> FloatArray:
-    no_index("weights", weights, "the items in above")
-    given = as_array("weights", weights)
-    if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
-        raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
-    w: FloatArray = given.astype(np.float64)
-    if (bad := ~(np.isfinite(w) & (w >= 0))).any():
-        refuse("weights", given, bad, "finite and 0 or above")
-    return w
 
 
 def _relative(weights: FloatArray) -> FloatArray:
