@@ -37,7 +37,6 @@ from sampled_metrics._arguments import as_users
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     Estimator,
-    LeastSquares,
     Multinomial,
 )
 from sampled_metrics.ranks import trusted
@@ -147,7 +146,7 @@ ESTIMATORS = [
     Uncorrected(),
     RankEstimate(),
     RankEstimate("m+1", interpolation="linear"),
-    LeastSquares(),
+    BiasVariance(0),
     ConstrainedLeastSquares(),
     ConstrainedLeastSquares(non_negative=False),
     BiasVariance(1),
@@ -379,7 +378,7 @@ def solved_slowly(estimator, sampled, rows):
             return sampled
         case RankEstimate():
             return scaled_up(estimator, exact, len(exact), len(sampled) - 1)
-        case LeastSquares():
+        case BiasVariance(gamma=0):
             return least_squares(rows)
         case ConstrainedLeastSquares():
             return constrained(rows, estimator.non_negative)

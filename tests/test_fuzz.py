@@ -62,7 +62,6 @@ from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     CorrectedMetric,
     Estimator,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
     Problem,
@@ -811,7 +810,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         },
     ),
     "BiasVariance": (BiasVariance, {"gamma": (0.5, from_zero(1)), "prior": PRIOR}),
-    "LeastSquares": (LeastSquares, {"prior": PRIOR}),
     "ConstrainedLeastSquares": (
         ConstrainedLeastSquares,
         {"non_negative": (True, flag), "prior": PRIOR},

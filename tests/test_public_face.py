@@ -34,7 +34,6 @@ from sampled_metrics import (
 from sampled_metrics.bounds import identified_set
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
     sample_adaptively,
@@ -130,7 +129,6 @@ def test_the_first_page_of_the_package():
     for estimator in (
         Uncorrected(),
         RankEstimate(),
-        LeastSquares(),
         ConstrainedLeastSquares(),
         BiasVariance(gamma=0.1),
         Multinomial(n_users=6000),
@@ -213,7 +211,7 @@ WORK = {  # all of one step
     "ranking": lambda **show: Ranks.from_model(np.zeros((1, 5)), ONE, **show),
     "iterations": lambda **show: MatrixFactorization(2, n_iterations=1, **show).fit(ONE.train),
     "fitting": lambda **show: expected_values(
-        {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, **show
+        {"A": [1, 2]}, HITS, SMALL, {"it": BiasVariance(0)}, **show
     ),
     "sampling for A": lambda **show: runs_of(
         {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, **show
@@ -239,7 +237,7 @@ def test_work_of_more_than_two_seconds_shows_a_progress_bar(name, seconds, capsy
 def test_what_has_no_switch_for_a_progress_bar_shows_none(capsys, monkeypatch):
     clock = count(step=10)
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
-    compare([1, 2], [2, 2], Recall(k=1), SMALL, estimator=LeastSquares())
+    compare([1, 2], [2, 2], Recall(k=1), SMALL, estimator=BiasVariance(0))
     assert capsys.readouterr().err == ""
 
 
@@ -268,11 +266,10 @@ def test_estimators_are_values():
     uniform = np.full(4, 0.25)
     assert BiasVariance(0.1) == BiasVariance(gamma=0.1) != BiasVariance(0.2)
     assert BiasVariance(0.1, uniform) == BiasVariance(0.1, uniform.tolist()) != BiasVariance(0.1)
-    assert LeastSquares(uniform) == LeastSquares(uniform.tolist()) != LeastSquares()
     constrained = [ConstrainedLeastSquares(prior=p) for p in (uniform, uniform.tolist(), None)]
     assert constrained[0] == constrained[1] != constrained[2]
     assert Multinomial(5, uniform) == Multinomial(5, uniform.tolist()) != Multinomial(5)
-    assert LeastSquares() != ConstrainedLeastSquares() != Uncorrected()
+    assert BiasVariance(0) != ConstrainedLeastSquares() != Uncorrected()
     five = Multinomial(5), Multinomial(np.int64(5))  # type: ignore[arg-type]
     assert len({Uncorrected(), Uncorrected(), *five}) == 2
     assert eval(repr(RankEstimate("m+1"))) == RankEstimate("m+1")
@@ -280,7 +277,7 @@ def test_estimators_are_values():
 
 def frozen_things():
     fitted = BiasVariance(0.1).fit(Recall(k=1), Draw(3, n_items=9))
-    estimators = [Uncorrected(), RankEstimate(), BiasVariance(0.1), LeastSquares()]
+    estimators = [Uncorrected(), RankEstimate(), BiasVariance(0.1)]
     estimators += [ConstrainedLeastSquares(), Multinomial(n_users=5), MappedCutoff()]
     return [
         (NDCG(k=3), "k"),
@@ -334,7 +331,7 @@ def test_arrays_of_arguments_and_results_cannot_be_changed():
 def test_what_was_given_can_be_changed_without_changing_what_was_made_of_it():
     ranks, items, weights, prior = (np.array(x) for x in ([2], [9], [1.0, 2.0], [0.5, 0.5]))
     tied, lists = Ranks(ranks, [0], items), Ranks.from_lists([ranks], n_items=items)
-    draw, weighted, fit = Draw(3, n_items=items), WeightedDraw(1, weights), LeastSquares(prior)
+    draw, weighted, fit = Draw(3, n_items=items), WeightedDraw(1, weights), BiasVariance(0, prior)
     for array in (ranks, items, weights, prior):
         array[:] = 0
     assert tied.best.tolist() == lists.best.tolist() == [2]

@@ -47,7 +47,6 @@ from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     CorrectedMetric,
     Estimator,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
     Problem,
@@ -104,7 +103,7 @@ METRICS: list[Metric] = [
 ESTIMATORS: dict[str, Estimator] = {
     "uncorrected": Uncorrected(),
     "scaled up": RankEstimate("m+1", interpolation="linear"),
-    "least squares": LeastSquares(prior=[0.001] * 1000),
+    "least squares": BiasVariance(0, prior=[0.001] * 1000),
     "constrained": ConstrainedLeastSquares(non_negative=False),
     "bias and variance": BiasVariance(0.1, prior=np.full(1000, 0.001)),
     "multinomial": Multinomial(n_users=6000),

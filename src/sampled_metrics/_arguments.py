@@ -276,12 +276,12 @@ def same_index(**values: object) -> None:
             )
 
 
-def no_index(name: str, value: object) -> None:
+def no_index(name: str, value: object, of: str = "the ranks") -> None:
     """Refuse labels that nothing later on could be compared with."""
     if index_of(value) is not None:
         raise ValueError(
             f"{name} is a {type(value).__name__} with an index; pass {name}.to_numpy() in the "
-            "order of the ranks"
+            f"order of {of}"
         )
 
 

@@ -604,7 +604,7 @@ def check_within(name: str, ranks: Ranks, n: IntArray | None) -> None:
         )
 
 
-def check_sampled(name: str, ranks: Ranks, n_samples: int) -> None:
+def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
     """Refuse ranks that are known to be among another number of items than the sampled ones."""
     n = ranks.n_relevant + n_samples
     if ranks.n_items is not None and (bad := ranks.n_items != n).any():
