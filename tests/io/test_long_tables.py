@@ -224,8 +224,8 @@ def refused():
         "labels, rows 1 and 4, user 8 and item 3 are there twice",
     )
     yield ranks, {4: [1], 8: [3]}, "predictions is a DataFrame, labels is a dict; give both as a"
-    yield ranks, [[1], [3]], "predictions is a table; give one list of items for each user"
-    yield [[1], [3]], liked, "labels is a table; give one list of items for each user"
+    yield ranks, [[1], [3]], "a matrix or, if labels is one, a long table"
+    yield [[1], [3]], liked, "a matrix or, if predictions is one, a long table"
     columns = ranks.to_dict("list"), liked.to_dict("list")
     yield *columns, "predictions is a dict with the keys 'user' and 'item'; if it holds columns"
     yield {1: [2]}, columns[1], "labels is a dict with the keys 'user' and 'item'"

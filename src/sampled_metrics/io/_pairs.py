@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from reprlib import Repr
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,6 @@ SLOTS = 2**20  # of the table in which items are looked up, so that it fits in t
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
 SHORT = 32  # up to so many listed items, each is compared with each sooner than looked up
 TOGETHER = 2**13  # so many lists are compared at once: they stay in the cache
-
-brief = Repr()  # of what is wrong, for an error
-brief.maxstring = 80
 
 
 @dataclass(frozen=True)
@@ -45,12 +41,20 @@ class Items:
     def kind(self) -> str:
         return "strings" if self.items.dtype.kind == "O" else "integers"
 
+    def only(self, kept: NDArray[np.bool_]) -> Self:
+        """Return some of the items of each instance."""
+        return replace(self, items=self.items[kept], offsets=offsets_of(kept)[self.offsets])
+
+    def at(self, *places: int) -> str:
+        """Return how an error names an item, and where it is."""
+        x = int(np.searchsorted(self.offsets, places[0], side="right")) - 1
+        item = self.items[places[0]]
+        item = item.item() if isinstance(item, np.generic) else item
+        return f"{entry(self.name, self.keys, x)} holds item {shown(item)}"
+
     def refuse(self, i: int, problem: str) -> NoReturn:
         """Raise the error for one of the items."""
-        x = int(np.searchsorted(self.offsets, i, side="right")) - 1
-        item = self.items[i]
-        item = item.item() if isinstance(item, np.generic) else item
-        raise ValueError(f"{entry(self.name, self.keys, x)} holds item {brief.repr(item)}{problem}")
+        raise ValueError(f"{self.at(i)}{problem}")
 
     def refuse_twice(self, i: int) -> NoReturn:
         """Raise the error for an item that its instance has had before."""
@@ -162,11 +166,10 @@ class Gathered(Items):
     pairs: Pairs
     rows: IntArray | slice  # pairs[rows[i]] is the pair of item i
 
-    def only(self, kept: NDArray[np.bool_]) -> Gathered:
+    def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return some of the items of each user."""
         rows = np.arange(len(kept)) if isinstance(self.rows, slice) else self.rows
-        offsets = offsets_of(kept)[self.offsets]
-        return replace(self, items=self.items[kept], offsets=offsets, rows=rows[kept])
+        return replace(super().only(kept), rows=rows[kept])
 
     def of(self, users: NDArray[np.bool_]) -> Gathered:
         """Return the items of some users; the others must have none."""
@@ -279,11 +282,14 @@ def relevance_of(pairs: Pairs) -> FloatArray:
     """Return how relevant each pair is, 1 where nothing was said."""
     if "relevance" not in pairs.values:
         return np.ones(len(pairs.users.codes))
-    gains = pairs.values["relevance"].astype(np.float64)
+    return as_gains(pairs.values["relevance"], lambda i: f"{pairs.at(i)}: the relevance")
+
+
+def as_gains(values: NDArray[Any], at: Callable[[int], str]) -> FloatArray:
+    """Return gains as floats; `at(i)` names one of them in an error."""
+    gains = as_numbers(values, at).astype(np.float64)
     for i in np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))[:1]:
-        raise ValueError(
-            f"{pairs.at(i)}: the relevance is {gains[i]:g}; it must be finite and 0 or above"
-        )
+        raise ValueError(f"{at(i)} is {gains[i]:g}; it must be finite and 0 or above")
     return gains
 
 
