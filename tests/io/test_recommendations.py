@@ -253,7 +253,7 @@ def test_the_remedy_for_a_series_works():
     predictions = pd.Series([[1], [2]], index=["a", "b"])
     labels = pd.Series([[2], [1]], index=["b", "a"])
     with pytest.raises(ValueError, match=r"predictions is a \[1\] b \[2\].* has to_dict\(\)"):
-        Ranks.from_recommendations(predictions, labels)  # type: ignore[arg-type]
+        Ranks.from_recommendations(predictions, labels)
     got = Ranks.from_recommendations(predictions.to_dict(), labels.to_dict())
     assert got.best.tolist() == [1, 1]
     # A user without labels is NaN after reindex, not an empty list: said, not counted.

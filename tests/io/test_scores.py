@@ -434,7 +434,7 @@ REFUSED = {
         None,
         pd.DataFrame({"user": [3, 8], "item": [1005, 1001]}),
     ],
-    "exclude[3] is {9: 0}; it must be a list of items, as list(exclude[3]) is": lambda: [
+    "exclude[3] is {9: 0}; it must be a list of items": lambda: [
         example(),
         None,
         {3: {9: 0}},

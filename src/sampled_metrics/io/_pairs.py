@@ -206,11 +206,7 @@ def pairs_of(
     both = {keyword: columns[keyword] for keyword in ("user", "item")}
     refuse_columns(name, given, columns)
     if isinstance(given, Mapping):
-        if not (needed or possible):
-            _refuse_values(name, given)
-        return _pairs_of_dict(
-            name, given, next(iter((*needed, *possible)), None), optional=not needed
-        )
+        return _pairs_of_dict(name, given, [*needed, *possible][:1], lists=not needed)
     required = both | {keyword: columns[keyword] for keyword in needed}
     table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
     values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}
@@ -227,55 +223,32 @@ def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
         )
 
 
-def _refuse_values(name: str, given: Mapping[Any, Any]) -> None:
-    """Refuse a dict from item to number where numbers mean nothing: 0 could be in or out."""
+def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: list[str], *, lists: bool) -> Pairs:
+    """Return the pairs of lists by user, or of dicts that hold a value, where there may be one."""
+    forms = ["a list of items"] * lists + ["a dict from item to number"] * len(value)
     for user, row in given.items():
-        if isinstance(row, Mapping):
+        is_list = isinstance(row, Iterable) and getattr(row, "ndim", 1) > 0
+        is_list = is_list and not isinstance(row, str | bytes | np.ma.MaskedArray)
+        if not (value if isinstance(row, Mapping) else lists and is_list):
             raise ValueError(
-                f"{name}[{user!r}] is {shown(row)}; it must be a list of items, as "
-                f"list({name}[{user!r}]) is"
+                f"{name}[{user!r}] is {shown(row)}; it must be {' or '.join(forms)} (and if "
+                f"{name} is a table, give pandas.DataFrame({name}))"
             )
-
-
-def _pairs_of_dict(
-    name: str, given: Mapping[Any, Any], value: str | None, *, optional: bool
-) -> Pairs:
-    rows = [_entries(name, user, row, lists=optional) for user, row in given.items()]
-    valued = {isinstance(row, Mapping) for row in rows}
-    if value is not None and len(valued) > 1:
+    valued = {isinstance(row, Mapping) for row in given.values()}
+    if len(valued) > 1:
         raise ValueError(f"{name} holds dicts and lists; give one or the other for every user")
+    rows = [row if isinstance(row, Mapping) else [*row] for row in given.values()]
     keys = np.fromiter(given, dtype=object, count=len(rows))
     users = number(keys, lambda i: f"{name}: the user {shown(keys[i])}")
     of_user = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
     flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(of_user))
     items = number(flat, lambda i: f"{name}[{keys[of_user[i]]!r}]: the item {shown(flat[i])}")
     pairs = Pairs(name, Ids(users.codes[of_user], users.names), items, {}, is_table=False)
-    if value is not None and valued == {True}:
-        numbers = np.fromiter(
-            chain.from_iterable(row.values() for row in rows), dtype=object, count=len(of_user)
-        )
-        pairs.values[value] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value}")
+    if valued == {True}:
+        values = chain.from_iterable(row.values() for row in given.values())
+        numbers = np.fromiter(values, dtype=object, count=len(of_user))
+        pairs.values[value[0]] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value[0]}")
     return pairs
-
-
-def _entries(name: str, user: object, row: Any, *, lists: bool) -> Any:
-    """Return the items of one user, with their values if these were given."""
-    if isinstance(row, Mapping):
-        return row
-    one = isinstance(row, str | bytes) or getattr(row, "ndim", 1) == 0
-    if not lists or one or not isinstance(row, Iterable):
-        what = (
-            "a list of items or a dict from item to number"
-            if lists
-            else "a dict from item to number"
-        )
-        raise ValueError(
-            f"{name}[{user!r}] is {shown(row)}; it must be {what}, and a table must have its "
-            f"columns' names, as pandas.DataFrame({name}) has"
-        )
-    if isinstance(row, np.ma.MaskedArray):
-        raise ValueError(f"{name}[{user!r}] is a masked array; give a list, without what is masked")
-    return list(row)
 
 
 def relevance_of(pairs: Pairs) -> FloatArray:

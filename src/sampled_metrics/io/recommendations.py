@@ -260,11 +260,11 @@ def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] 
 
 
 def _items(name: str, keys: Sequence[object] | None, given: Any) -> tuple[Items, Any]:
-    """Return the items of all instances, and the lists, sets, dicts or matrix that hold them."""
+    """Return the items of all instances, and the lists, sets or dicts that hold them if any."""
     if isinstance(given, np.ndarray) and given.ndim == 2 and not np.ma.isMaskedArray(given):
         given = np.asarray(given)  # of a np.matrix, too
         if given.dtype.kind in "iuU":
-            return _flatten(name, keys, given.ravel(), np.full(len(given), given.shape[1])), given
+            return _flatten(name, keys, given.ravel(), np.full(len(given), given.shape[1])), []
         given = [*given]
     if not isinstance(given, list | tuple):
         other = "labels" if name == "predictions" else "predictions"
@@ -306,7 +306,7 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArr
         gains, graded = labels.data, {bool((labels.data != 1).any())}
     else:
         relevant, rows = _items("labels", keys, labels)
-        graded = {isinstance(row, Mapping) for row in rows}
+        graded = {issubclass(kind, Mapping) for kind in set(map(type, rows))}
         if len(graded) > 1:
             raise ValueError(
                 "labels mixes dicts with lists; give a dict from item to gain for every instance, "
