@@ -331,7 +331,7 @@ def test_the_five_users():
     lists = Ranks.from_recommendations(five["predictions"], five["labels"])
     assert got.best.tolist() == lists.best.tolist()
     assert known(got.users).tolist() == np.flatnonzero(lists.n_ranked).tolist()
-    with pytest.raises(ValueError, match="let Ranks.from_recommendations count it"):
+    with pytest.raises(ValueError, match=r"let Ranks\.from_recommendations count it"):
         Ranks.from_scores(table, pd.DataFrame(labels, columns=["user", "item"]))
 
 

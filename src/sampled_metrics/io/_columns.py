@@ -116,12 +116,23 @@ def column_names(**columns: str) -> dict[str, str]:
     return columns
 
 
-def distinct_columns(columns: Mapping[str, str]) -> None:
-    """Refuse a column of one table that two keywords name."""
-    by_column = {column: keyword for keyword, column in columns.items()}
-    for keyword, column in columns.items():
+def found_columns(
+    name: str, there: list[str], required: Mapping[str, str], optional: Mapping[str, str]
+) -> dict[str, str]:
+    """Return which columns are there, by keyword; refuse one that is not, or has two keywords."""
+    asked = {**required, **optional}
+    by_column = {column: keyword for keyword, column in asked.items()}
+    for keyword, column in asked.items():
         if (other := by_column[column]) != keyword:
             raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+        if keyword in required and column not in there:
+            alike = [repr(other) for other in there if keyword in str(other).lower()]
+            apart = ", or give relevant=..." if (name, keyword) == ("scores", "relevance") else ""
+            raise ValueError(
+                f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none'}; "
+                f"say which column it is, as in {keyword}={[*alike, '...'][0]}{apart}"
+            )
+    return {keyword: column for keyword, column in asked.items() if column in there}
 
 
 def refuse_unreadable(name: str, given: object, error: Exception) -> NoReturn:
@@ -145,8 +156,6 @@ def open_table(
     """
     import narwhals as nw
 
-    asked = {**required, **(optional or {})}
-    distinct_columns(asked)
     if not is_table(given):
         raise ValueError(
             f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
@@ -159,25 +168,11 @@ def open_table(
         there = frame.collect_schema().names()
     except (TypeError, nw.exceptions.NarwhalsError) as error:
         refuse_unreadable(name, given, error)
-    for keyword, column in required.items():
-        if column not in there:
-            refuse_missing(name, keyword, column, there)
-    found = {keyword: column for keyword, column in asked.items() if column in there}
+    found = found_columns(name, there, required, optional or {})
     frame = frame if whole else frame.select(*found.values())
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return Table(name, frame, found, there, path is not None and path.suffix == ".csv")
-
-
-def refuse_missing(name: str, keyword: str, column: str, there: list[str]) -> NoReturn:
-    """Raise the error for a column that a table has not."""
-    alike = [other for other in there if keyword in str(other).lower()]
-    example = repr(alike[0]) if alike else "..."
-    apart = ", or give relevant=..." if (name, keyword) == ("scores", "relevance") else ""
-    raise ValueError(
-        f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none at all'}; "
-        f"say which column it is, as in {keyword}={example}{apart}"
-    )
 
 
 def parquet_backend() -> str:
