@@ -512,8 +512,8 @@ def ranks_of(rows: Rows) -> Ranks:
         rows.refuse("rank", np.isin(np.arange(len(best)), ranked[bad]), rule)
     made: dict[str, Any] = {}
     for keyword, low in OF_USERS.items():
-        if (given := rows.given(keyword)) is not None:
-            each = rows.whole(keyword, given, low)
+        if (values := rows.given(keyword)) is not None:
+            each = rows.whole(keyword, values, low)
             rows.refuse(keyword, each != each[first][user], ALIKE)
             if keyword in ("n_items", "n_predicted", "up_to"):
                 worst = best + (tied if keyword != "up_to" else 0)

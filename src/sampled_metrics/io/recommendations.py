@@ -236,9 +236,8 @@ def _by_score(pairs: Pairs) -> IntArray:
 
 def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] | None, Any, Any]:
     """Return what the instances are called, and both arguments in one order of instances."""
-    if hasattr(labels, "tocsr"):  # a sparse matrix; one kind of them is a mapping, too
-        labels = as_csr(labels)
-    by_user = [isinstance(given, Mapping) for given in (predictions, labels)]
+    # One kind of sparse matrix is a mapping, too.
+    by_user = [isinstance(x, Mapping) and not hasattr(x, "tocsr") for x in (predictions, labels)]
     if not any(by_user):
         return None, predictions, labels
     if not all(by_user):
@@ -294,6 +293,7 @@ def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
 def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArray | None]:
     """Return the relevant items, and their gains where these were given."""
     if hasattr(labels, "tocsr"):
+        labels = as_csr(labels)
         if labels.ndim != 2 or labels.dtype.kind not in "biuf":
             raise ValueError(
                 f"labels is a sparse array of shape {labels.shape} and dtype {labels.dtype}; "
