@@ -187,7 +187,7 @@ def refused():
         liked,
         (
             "predictions, row 2, user 8 and item 9: the rank is 0; the ranks of a user must be 1, "
-            "2, ... without a gap or a rank twice, here up to 2: number them anew"
+            "2, ..., each once, here up to 2: number them anew"
         ),
     )
     yield ranks.replace({"rank": {3: 4}}), liked, "row 1, user 4 and item 1: the rank is 4; the"
@@ -198,8 +198,8 @@ def refused():
         scores.replace({"score": {2.5: 3.0}}),
         liked,
         (
-            "the score is 3.0, as that of another item of this user; say with a column of ranks "
-            "which comes first, or give the scores of all candidates to Ranks.from_scores"
+            "the score is 3.0, as that of another item of this user; give a column of ranks, or "
+            "all candidates' scores to Ranks.from_scores"
         ),
     )
     yield (

@@ -300,9 +300,8 @@ def collect_ranks(ranks: Any) -> Ranks:
 
     Returns
     -------
-    TiedRanks or Ranks
-        As `Ranks.read` makes them: a TiedRanks where the table has the column n_tied, else a
-        Ranks; users in ascending order.
+    Ranks
+        As `Ranks.read` makes them; users in ascending order.
 
     Raises
     ------

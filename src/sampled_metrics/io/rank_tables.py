@@ -181,9 +181,8 @@ def write_ranks(
     OSError
         If the file cannot be written.
     ValueError
-        If `rank_table` refuses the ranks, or users are neither integers nor strings; or if a text
-        file could not be read back unchanged, because a name is empty or the users' names are
-        strings that look like integers.
+        If `rank_table` refuses the ranks, users are neither integers nor strings, or a text file
+        could not keep their names: an empty one, or strings that look like integers.
     ImportError
         If the file is to be parquet, and neither pyarrow nor polars is installed.
 
@@ -320,11 +319,9 @@ def read_ranks(
     OSError
         If the file cannot be read.
     ValueError
-        If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
-        not a whole number of at least 1, is above `n_items` or `n_predicted`, or occurs twice for
-        a user; a value is missing in some rows only; `n_items`, `n_predicted` or a column that is
-        not named differ between rows of a user; a relevance is negative. If the index has
-        a name, or `ignore` has a column that is read.
+        If a column or a user is missing, or there are no rows; if a user's ranks cannot be those of
+        one ranking; if a value is missing in some rows only, or a column that describes the user
+        differs between the user's rows; if the index has a name, or `ignore` a column that is read.
     ImportError
         If the file is parquet, and neither pyarrow nor polars is installed.
 

@@ -179,7 +179,7 @@ def _from_tables(
     else:
         raise ValueError(
             f"predictions has neither a column {columns['rank']!r} nor {columns['score']!r}; say "
-            'which column orders the items of a user, as in rank="place" or score="rating"'
+            'which column orders the items, as in rank="place" or score="rating"'
         )
     liked = pairs_of("labels", labels, columns, (), ["relevance"])
     users, (predicted, relevant) = gather((recommended, order), (liked, None))
@@ -187,12 +187,12 @@ def _from_tables(
     if (gains == 0).any():
         refuse_twice(relevant)
         relevant, gains = _positive(relevant, gains)
-    for x in np.flatnonzero((predicted.counts == 0) & (relevant.counts > 0))[:1]:
-        if absent == "refuse":
-            raise ValueError(
-                f"labels has user {users.tolist()[x]!r}, predictions does not; if this user was "
-                'recommended nothing, give absent="missed", else take the user out of labels'
-            )
+    lost = (predicted.counts == 0) & (relevant.counts > 0) & (absent == "refuse")
+    for x in np.flatnonzero(lost)[:1]:
+        raise ValueError(
+            f"labels has user {users.tolist()[x]!r}, predictions does not; give "
+            'absent="missed" if this user was recommended nothing, or take the user out of labels'
+        )
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
     return users[there], listed, wanted, gains if (gains != 1).any() else None
@@ -209,9 +209,8 @@ def _by_rank(pairs: Pairs) -> IntArray:
     order[slot] = number
     for i in np.flatnonzero(order[slot] != number if fits.all() else ~fits)[:1]:
         raise ValueError(
-            f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, 2, ... without "
-            f"a gap or a rank twice, here up to {counts[user[i]]}: number them anew, or drop the "
-            "column if there are scores"
+            f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, "
+            f"2, ..., each once, here up to {counts[user[i]]}: number them anew, or drop the column"
         )
     return order
 
@@ -227,9 +226,9 @@ def _by_score(pairs: Pairs) -> IntArray:
     tied = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
     for i in order[1:][tied][:1]:
         raise ValueError(
-            f"{pairs.at(i)}: the score is {score[i]}, as that of another item of this user; say "
-            "with a column of ranks which comes first, or give the scores of all candidates to "
-            "Ranks.from_scores, which averages over ties"
+            f"{pairs.at(i)}: the score is {score[i]}, as that of another item of this user; give "
+            "a column of ranks, or all candidates' scores to Ranks.from_scores, which averages "
+            "over ties"
         )
     return order
 
@@ -309,13 +308,13 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArr
         graded = {issubclass(kind, Mapping) for kind in set(map(type, rows))}
         if len(graded) > 1:
             raise ValueError(
-                "labels mixes dicts with lists; give a dict from item to gain for every instance, "
-                "an empty one if it has no labels, or a list for every instance"
+                "labels mixes dicts with lists; give a dict from item to gain for every instance "
+                "({} if it has no labels), or a list for every one"
             )
         if graded == {True}:
             values = chain.from_iterable(row.values() for row in rows)
             gains = np.fromiter(values, dtype=object, count=len(relevant.items))
-    if graded != {True}:
+    if graded != {True}:  # no instance at all is not graded either
         return relevant, None
     return _positive(relevant, as_gains(gains, lambda i: f"{relevant.at(i)}: its gain"))
 

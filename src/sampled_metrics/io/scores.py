@@ -74,11 +74,10 @@ def from_scores(
     Raises
     ------
     ValueError
-        If a column or an id is missing; if a column or a pair occurs twice, or ids are integers in
-        one table and names in the other; if a candidate has no score, or a relevant item an
-        infinite one; if a large integer is rounded, as its column has fractions or missing scores;
-        if a relevant item has no score, or is excluded; if no user or no item in `exclude` has
-        scores; if a relevance is missing, negative or infinite.
+        If a column, an id or a candidate's score is missing; if a column or a pair occurs twice;
+        if ids are integers in one table and names in the other; if a relevant item has no finite
+        score, or is excluded; if no user or no item in `exclude` has scores; if a relevance is
+        missing, negative or infinite; or if a large integer is rounded.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
