@@ -379,7 +379,7 @@ def test_rows_are_checked_before_they_are_counted(engine, three):
         ({"relevant": pd.DataFrame([[1, 2]], columns=[*"aa"])}, "relevant is a DataFrame that can"),
         ({"relevant": pd.DataFrame({"a": [object()]})}, "relevant is a DataFrame that cannot be r"),
         ({"scores": pl.scan_csv("no such.csv")}, "scores is a LazyFrame that cannot be read: No s"),
-        ({"item": 3}, "item is 3; it must be the name of a column"),
+        ({"item": 3}, "item is 3; item must be the name of a column"),
         ({"score": "item"}, "item and score are both 'item'; they are two columns"),
         ({"relevance": "item"}, "item and relevance are both 'item'; they are two columns"),
         ({"score": "name"}, r"scores\['name'\] is of type String"),

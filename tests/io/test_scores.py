@@ -463,7 +463,7 @@ def test_refused(message):
 def test_columns_must_be_named_apart():
     with pytest.raises(ValueError, match="user and item are both 'id'; they are two columns"):
         Ranks.from_scores(example(), user="id", item="id")
-    with pytest.raises(ValueError, match="user is 3; it must be the name of a column"):
+    with pytest.raises(ValueError, match="user is 3; user must be the name of a column"):
         Ranks.from_scores(example(), user=3)  # type: ignore[arg-type]
 
 

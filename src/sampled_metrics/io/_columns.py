@@ -110,9 +110,9 @@ class Table:
 
 def column_names(**columns: str) -> dict[str, str]:
     """Return names of columns by their keywords, or say which is none."""
-    for keyword, column in columns.items():
+    for key, column in columns.items():
         if not isinstance(column, str):
-            raise ValueError(f"{keyword} is {shown(column)}; it must be the name of a column")
+            raise ValueError(f"{key} is {shown(column)}; {key} must be the name of a column")
     return columns
 
 
