@@ -605,10 +605,16 @@ def check_within(name: str, ranks: Ranks, n: IntArray | None) -> None:
 
 
 def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
-    """Refuse ranks that are known to be among another number of items than the sampled ones."""
+    """Refuse what cannot be ranks among the relevant items and so many sampled ones."""
+    check_all_ranked(name, ranks)
     n = ranks.n_relevant + n_samples
     if ranks.n_items is not None and (bad := ranks.n_items != n).any():
         refuse(f"{name}.n_items", ranks.n_items, bad, "n_samples and the relevant items together")
+    worst, most = ranks.best + ranks.n_tied, np.broadcast_to(n_samples, n.shape)[ranks.instance]
+    if (bad := worst - ranks.order > most).any():
+        one = f"1, {most[bad][0] + 1}"
+        relevant = one if ranks.is_one_each else "the number of relevant items"
+        refuse(name, worst, bad, f"at most n_samples + {relevant}")
 
 
 def check_exact(name: str, ranks: Ranks) -> None:

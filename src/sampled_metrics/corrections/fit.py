@@ -23,7 +23,7 @@ from sampled_metrics._arguments import (
     shown,
 )
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_one_each, check_sampled
+from sampled_metrics.ranks import Ranks, as_ranks, check_one_each, check_sampled
 from sampled_metrics.sampling import (
     HEAD,
     Draw,
@@ -350,13 +350,7 @@ class CorrectedMetric:
             those of the draw, or as `terms`.
         """
         rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
-        m = self.draw.n_samples
-        check_all_ranked("sampled_ranks", rows)
-        check_sampled("sampled_ranks", rows, m)
-        worst = rows.best + rows.n_tied
-        if (bad := worst - rows.order > m).any():
-            most = f"1, {m + 1}" if rows.is_one_each else "the number of relevant items"
-            refuse("sampled_ranks", worst, bad, f"at most n_samples + {most}")
+        check_sampled("sampled_ranks", rows, self.draw.n_samples)
         fitted = self._items_each("sampled_ranks", shape)
         if rows.is_one_each and rows.gains is None:
             return self._look_up(rows, shape)

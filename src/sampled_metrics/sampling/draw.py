@@ -434,7 +434,6 @@ def one_sampled_each(
     All have the shape of the sampled ranks, which hold one untied relevant item per instance.
     """
     rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
-    check_all_ranked("sampled_ranks", rows)
     check_single("sampled_ranks", rows)
     if rows.has_ties:
         raise ValueError("sampled_ranks has ties; break them as the evaluation broke them")
@@ -448,6 +447,4 @@ def one_sampled_each(
     items = np.asarray(draw.n_items)
     n = one_or_one_each("draw.n_items", items, shape, 2, "sampled_ranks")
     check_sampled("sampled_ranks", rows, m.ravel())
-    sampled = rows.best.reshape(shape)
-    as_integers("sampled_ranks", sampled, 1, m + 1, "n_samples + 1")
-    return sampled, m, n
+    return rows.best.reshape(shape), m, n
