@@ -234,7 +234,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: RankEstimate(interpolation="cubic"),  # type: ignore[arg-type]
     lambda: MappedCutoff("gamma"),  # type: ignore[arg-type]
     lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
-    lambda: Ranks.from_recommendations([[1]], [[1]], absent="drop"),
+    lambda: Ranks.from_recommendations([[1]], [[1]], absent="drop"),  # type: ignore[arg-type]
     lambda: Ranks.from_scores({"ann": [3]}, {"ann": [3]}),
     lambda: Ranks.read([1, 2]),
     lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]

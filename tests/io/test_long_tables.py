@@ -239,4 +239,4 @@ def test_refused(predictions, labels, message):
 
 def test_absent_is_one_of_two():
     with pytest.raises(ValueError, match="absent is 'drop'; absent must be one of 'refuse', 'miss"):
-        Ranks.from_recommendations([[1]], [[1]], absent="drop")
+        Ranks.from_recommendations([[1]], [[1]], absent="drop")  # type: ignore[arg-type]

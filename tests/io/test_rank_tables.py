@@ -325,7 +325,7 @@ def test_further_columns_that_cannot_be_several_rankings():
         (["n_tied"], "ignore has 'n_tied'; it must name a column that"),
     ):
         with pytest.raises(ValueError, match=message):
-            Ranks.read(titled, ignore=odd)
+            Ranks.read(titled, ignore=odd)  # type: ignore[arg-type]
 
 
 def test_rows_of_a_lazy_table_in_any_order():

@@ -464,7 +464,7 @@ def test_columns_must_be_named_apart():
     with pytest.raises(ValueError, match="user and item are both 'id'; they are two columns"):
         Ranks.from_scores(example(), user="id", item="id")
     with pytest.raises(ValueError, match="user is 3; user must be the name of a column"):
-        Ranks.from_scores(example(), user=3)
+        Ranks.from_scores(example(), user=3)  # type: ignore[arg-type]
 
 
 def test_files_that_cannot_be_read(tmp_path):
