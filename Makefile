@@ -6,9 +6,9 @@ SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines
-.PHONY: test-site-pages test-site-parts screenshots measures
+.PHONY: test-site-pages test-site-parts screenshots
 .PHONY: lint format dev
-.PHONY: ranks more-ranks elsewhere-ranks explorers-data published-ranks popular-draws dialects check-dialects mutants clean
+.PHONY: ranks more-ranks elsewhere-ranks explorers-data published-ranks popular-draws dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -45,11 +45,6 @@ test-engines: .venv-engines/ready
 	.venv-engines/$(SCRIPTS)/pytest tests/engines
 	$(PYTHON) scripts/passed.py --note $@
 
-# How long and how hard each page is, as a table.
-measures: book
-	$(BIN)/python scripts/measure_pages.py
-	$(BIN)/python scripts/measure_explorers.py
-
 screenshots: book
 	SCREENSHOTS=1 $(BIN)/pytest tests/site -k page_fits
 
@@ -62,9 +57,6 @@ format: $(VENV)/ready
 # What needs no book, in an environment without Jupyter and Sphinx.
 dev:
 	$(MAKE) lint test VENV=.venv-dev
-
-mutants: .venv/ready
-	$(BIN)/python scripts/mutants.py
 
 ranks: .venv/ready
 	$(BIN)/python scripts/make_ranks.py && $(BIN)/python scripts/make_picture.py

@@ -1,4 +1,4 @@
-"""Which share of the package's code validates, or words an error: `python tests/share_of_checks.py`.
+"""Which share of the code validates, or words an error: `python tests/share_of_checks.py`.
 
 Counted are lines of code, without comments, docstrings and blank lines. Of these, what validates is
 

@@ -37,7 +37,6 @@ from sampled_metrics._arguments import as_users
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     Estimator,
-    LeastSquares,
     Multinomial,
 )
 from sampled_metrics.ranks import trusted
@@ -147,7 +146,7 @@ ESTIMATORS = [
     Uncorrected(),
     RankEstimate(),
     RankEstimate("m+1", interpolation="linear"),
-    LeastSquares(),
+    BiasVariance(0),
     ConstrainedLeastSquares(),
     ConstrainedLeastSquares(non_negative=False),
     BiasVariance(1),
@@ -379,7 +378,7 @@ def solved_slowly(estimator, sampled, rows):
             return sampled
         case RankEstimate():
             return scaled_up(estimator, exact, len(exact), len(sampled) - 1)
-        case LeastSquares():
+        case BiasVariance(gamma=0):
             return least_squares(rows)
         case ConstrainedLeastSquares():
             return constrained(rows, estimator.non_negative)
@@ -422,21 +421,14 @@ def runs_of(ranks, metrics, draw, estimators, **how):
 
 def flat(best, offsets, n_relevant, n_predicted=None, gains=None, ideal_gains=None, **more):
     """Return ranks from flat arrays: also of items that were never ranked."""
-    given = {
-        "n_predicted": n_predicted,
-        "gains": gains,
-        "ideal_gains": ideal_gains,
-        **more,
-    }
-    made = {name: None if each is None else np.asarray(each) for name, each in given.items()}
     counts = np.asarray(n_relevant, dtype=np.int64)
-    for name in ("n_items", "n_predicted"):
-        if made.get(name) is not None:
-            made[name] = np.broadcast_to(made[name], counts.shape).astype(np.int64)
-    for name in ("gains", "ideal_gains"):
-        if made[name] is not None:
-            made[name] = made[name].astype(np.float64)
-    if made.get("users") is not None:
+    given = {"n_predicted": n_predicted, "gains": gains, "ideal_gains": ideal_gains, **more}
+    made = {name: np.asarray(each) for name, each in given.items() if each is not None}
+    for name in made.keys() & {"n_items", "n_predicted"}:
+        made[name] = np.broadcast_to(made[name], counts.shape).astype(np.int64)
+    for name in made.keys() & {"gains", "ideal_gains"}:
+        made[name] = made[name].astype(np.float64)
+    if "users" in made:
         made["users"] = as_users("users", more["users"], counts.shape, "n_relevant")
-    values = np.asarray(best, dtype=np.int64)
-    return trusted(values, np.asarray(offsets, dtype=np.int64), counts, **made)
+    flat_ranks, starts = (np.asarray(each, dtype=np.int64) for each in (best, offsets))
+    return trusted(flat_ranks, starts, counts, **made)

@@ -225,7 +225,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,item,score\nu,1,2\n",
             ["rank", "bad.csv", "--output", "r.csv"],
-            "as in relevance=..., or give the relevant items, as in relevant=...",
+            "as in relevance=..., or give relevant=...",
         ),
         (None, ["evaluate", "nowhere.csv", "--metrics", "auc"], "nowhere.csv"),
         ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must end in"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -34,7 +35,6 @@ from sampled_metrics import (
 from sampled_metrics.bounds import identified_set
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
     sample_adaptively,
@@ -88,6 +88,39 @@ def test_every_public_method_is_documented(name):
         assert given.__doc__, f"{name}.{method}"
 
 
+def test_type_checkers_know_the_doors_as_they_are():
+    """What `Ranks` declares for them is what the rooms above give it."""
+    tree = ast.parse((ROOT / "src" / "sampled_metrics" / "ranks.py").read_text("utf-8"))
+    doors = {
+        node.name: node
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in branch.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert len(doors) == 7
+    for name, node in doors.items():
+        given = [
+            (p.name, p.kind.name, None if p.default is p.empty else repr(p.default))
+            for p in inspect.signature(getattr(Ranks, name)).parameters.values()
+        ]
+        args = node.args
+        defaults = [None] * (len(args.args) - len(args.defaults)) + [*args.defaults]
+        declared = [
+            *(
+                (a.arg, "POSITIONAL_OR_KEYWORD", d)
+                for a, d in zip(args.args, defaults, strict=True)
+            ),
+            *(
+                (a.arg, "KEYWORD_ONLY", d)
+                for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+            ),
+        ]
+        said = [(n, k, None if d is None else ast.unparse(d)) for n, k, d in declared]
+        assert said[0][0] in (given[0][0], "self"), name
+        assert said[1:] == given[1:], name
+
+
 def test_examples_are_everywhere_where_a_user_begins():
     results = {"AdaptiveSample", "Bounds", "CorrectedMetric", "Difference", "Dominance"}
     results |= {"Evaluation", "Explanation", "Power"}
@@ -130,7 +163,6 @@ def test_the_first_page_of_the_package():
     for estimator in (
         Uncorrected(),
         RankEstimate(),
-        LeastSquares(),
         ConstrainedLeastSquares(),
         BiasVariance(gamma=0.1),
         Multinomial(n_users=6000),
@@ -213,7 +245,7 @@ WORK = {  # all of one step
     "ranking": lambda **show: Ranks.from_model(np.zeros((1, 5)), ONE, **show),
     "iterations": lambda **show: MatrixFactorization(2, n_iterations=1, **show).fit(ONE.train),
     "fitting": lambda **show: expected_values(
-        {"A": [1, 2]}, HITS, SMALL, {"it": LeastSquares()}, **show
+        {"A": [1, 2]}, HITS, SMALL, {"it": BiasVariance(0)}, **show
     ),
     "sampling for A": lambda **show: runs_of(
         {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, **show
@@ -239,7 +271,7 @@ def test_work_of_more_than_two_seconds_shows_a_progress_bar(name, seconds, capsy
 def test_what_has_no_switch_for_a_progress_bar_shows_none(capsys, monkeypatch):
     clock = count(step=10)
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
-    compare([1, 2], [2, 2], Recall(k=1), SMALL, estimator=LeastSquares())
+    compare([1, 2], [2, 2], Recall(k=1), SMALL, estimator=BiasVariance(0))
     assert capsys.readouterr().err == ""
 
 
@@ -268,11 +300,10 @@ def test_estimators_are_values():
     uniform = np.full(4, 0.25)
     assert BiasVariance(0.1) == BiasVariance(gamma=0.1) != BiasVariance(0.2)
     assert BiasVariance(0.1, uniform) == BiasVariance(0.1, uniform.tolist()) != BiasVariance(0.1)
-    assert LeastSquares(uniform) == LeastSquares(uniform.tolist()) != LeastSquares()
     constrained = [ConstrainedLeastSquares(prior=p) for p in (uniform, uniform.tolist(), None)]
     assert constrained[0] == constrained[1] != constrained[2]
     assert Multinomial(5, uniform) == Multinomial(5, uniform.tolist()) != Multinomial(5)
-    assert LeastSquares() != ConstrainedLeastSquares() != Uncorrected()
+    assert BiasVariance(0) != ConstrainedLeastSquares() != Uncorrected()
     five = Multinomial(5), Multinomial(np.int64(5))  # type: ignore[arg-type]
     assert len({Uncorrected(), Uncorrected(), *five}) == 2
     assert eval(repr(RankEstimate("m+1"))) == RankEstimate("m+1")
@@ -280,7 +311,7 @@ def test_estimators_are_values():
 
 def frozen_things():
     fitted = BiasVariance(0.1).fit(Recall(k=1), Draw(3, n_items=9))
-    estimators = [Uncorrected(), RankEstimate(), BiasVariance(0.1), LeastSquares()]
+    estimators = [Uncorrected(), RankEstimate(), BiasVariance(0.1)]
     estimators += [ConstrainedLeastSquares(), Multinomial(n_users=5), MappedCutoff()]
     return [
         (NDCG(k=3), "k"),
@@ -320,7 +351,7 @@ def test_arrays_of_arguments_and_results_cannot_be_changed():
         Draw(3, n_items=[4, 5]).n_items,
         WeightedDraw(1, [1, 2]).weights,
         BiasVariance(0.1, [0.5, 0.5]).prior,
-        *(lists.values, lists.offsets, lists.n_relevant, lists.gains, lists.ideal_gains),
+        *(lists.best, lists.offsets, lists.n_relevant, lists.gains, lists.ideal_gains),
         *(lists.n_items, lists.instance, lists.order),
         *(tied.best, tied.n_tied, tied.n_items, tied.users),
         *(split.users, split.items),
@@ -334,11 +365,11 @@ def test_arrays_of_arguments_and_results_cannot_be_changed():
 def test_what_was_given_can_be_changed_without_changing_what_was_made_of_it():
     ranks, items, weights, prior = (np.array(x) for x in ([2], [9], [1.0, 2.0], [0.5, 0.5]))
     tied, lists = Ranks(ranks, [0], items), Ranks.from_lists([ranks], n_items=items)
-    draw, weighted, fit = Draw(3, n_items=items), WeightedDraw(1, weights), LeastSquares(prior)
+    draw, weighted, fit = Draw(3, n_items=items), WeightedDraw(1, weights), BiasVariance(0, prior)
     for array in (ranks, items, weights, prior):
         array[:] = 0
-    assert tied.best.tolist() == lists.values.tolist() == [2]
-    assert tied.n_items.tolist() == known(lists.n_items).tolist() == [9]
+    assert tied.best.tolist() == lists.best.tolist() == [2]
+    assert known(tied.n_items).tolist() == known(lists.n_items).tolist() == [9]
     assert np.array(draw.n_items).tolist() == [9]
     assert weighted.weights.tolist() == [1, 2]
     assert known(fit.prior).tolist() == [0.5, 0.5]

@@ -40,13 +40,13 @@ from sampled_metrics import (
     explain,
     leave_last_out,
     metric_bounds,
+    simulate,
 )
 from sampled_metrics.bounds import identified_set
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     CorrectedMetric,
     Estimator,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
     Problem,
@@ -56,7 +56,6 @@ from sampled_metrics.corrections import (
 from sampled_metrics.experiments import ItemKNN, MatrixFactorization, load_movielens_1m
 from sampled_metrics.io import rank_table, read_qrels, read_run, write_ranks
 from sampled_metrics.scoring import Recommender
-from shared import exact_values, expected_values, runs_of
 
 RANKS = [212, 2, 743, 534, 154]
 DRAW = Draw(n_samples=9, n_items=1000)
@@ -104,7 +103,7 @@ METRICS: list[Metric] = [
 ESTIMATORS: dict[str, Estimator] = {
     "uncorrected": Uncorrected(),
     "scaled up": RankEstimate("m+1", interpolation="linear"),
-    "least squares": LeastSquares(prior=[0.001] * 1000),
+    "least squares": BiasVariance(0, prior=[0.001] * 1000),
     "constrained": ConstrainedLeastSquares(non_negative=False),
     "bias and variance": BiasVariance(0.1, prior=np.full(1000, 0.001)),
     "multinomial": Multinomial(n_users=6000),
@@ -203,9 +202,8 @@ def comparisons_and_tables() -> None:
     first: bool = bool(dominates(RANKS, [1, 2, 3], n_items=1000, scale="share"))
     by_name = {"A": RANKS, "B": RANKS[::-1]}
     tables: list[pd.DataFrame] = [
-        exact_values(by_name, METRICS, n_items=1000),
-        expected_values(by_name, [Recall(k=10)], DRAW, ESTIMATORS, progress=False),
-        runs_of(by_name, [Recall(k=10)], DRAW, {"a": Uncorrected()}, repeats=2, rng=0, fit="paper"),
+        evaluate(by_name, [NDCG(), Recall(k=10)], n_items=1000).table,
+        simulate(by_name, [Recall(k=10)], DRAW, repeats=2, rng=0, fit="paper"),
     ]
     found = evaluate(by_name, [Recall(k=10)], DRAW, estimators=ESTIMATORS, groups=[0, 0, 1, 1, 1])
     tables += [found.table, found.by_group, found.comparisons(n_resamples=9, rng=0)]
@@ -237,8 +235,8 @@ WRONG: list[Callable[[], object]] = [
     lambda: MappedCutoff("gamma"),  # type: ignore[arg-type]
     lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
     lambda: Ranks.from_recommendations([[1]], [[1]], absent="drop"),  # type: ignore[arg-type]
-    lambda: Ranks.from_scores({"ann": [3]}, {"ann": [3]}),  # type: ignore[dict-item]
-    lambda: Ranks.read([1, 2]),  # type: ignore[arg-type]
+    lambda: Ranks.from_scores({"ann": [3]}, {"ann": [3]}),
+    lambda: Ranks.read([1, 2]),
     lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall(k=10), 100),  # type: ignore[arg-type]
     lambda: Draw(99, n_items=10_000, replacement="no"),  # type: ignore[arg-type]
@@ -248,8 +246,8 @@ WRONG: list[Callable[[], object]] = [
     lambda: Ranks([1], 0, 5).break_ties("first").best,  # type: ignore[arg-type]
     lambda: Ranks([1], 0, 5).break_ties("average"),  # type: ignore[arg-type]
     lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
-    lambda: Ranks.from_model(np.ones((2, 4)), None),  # type: ignore[arg-type]
-    lambda: Ranks.from_model(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),  # type: ignore[arg-type]
+    lambda: Ranks.from_model(np.ones((2, 4)), None),
+    lambda: Ranks.from_model(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),
     lambda: Split.from_pairs([0], [0], [0], [1], repeated="last"),  # type: ignore[arg-type]
     lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
     lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]
@@ -260,7 +258,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: evaluate({"A": RANKS}, NDCG(), DRAW),  # type: ignore[arg-type]
     lambda: evaluate({"A": RANKS}, [NDCG()], 100),  # type: ignore[arg-type]
     lambda: evaluate({"A": RANKS}, [NDCG()], DRAW, given="drawn"),  # type: ignore[arg-type]
-    lambda: exact_values({"A": RANKS}, NDCG()),  # type: ignore[arg-type]
-    lambda: exact_values(RANKS, [NDCG()]),  # type: ignore[arg-type]
-    lambda: expected_values({"A": RANKS}, [NDCG()], DRAW, Uncorrected()),  # type: ignore[arg-type]
+    lambda: evaluate({"A": RANKS}, NDCG()),  # type: ignore[arg-type]
+    lambda: evaluate(RANKS, [NDCG()]),  # type: ignore[arg-type]
+    lambda: simulate({"A": RANKS}, [NDCG()], DRAW, estimators=Uncorrected()),  # type: ignore[arg-type]
 ]

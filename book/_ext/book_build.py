@@ -21,8 +21,6 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx.util.osutil import relative_uri
 
-import sampled_metrics
-
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "book" / "results"
 logger = logging.getLogger(__name__)
@@ -84,9 +82,11 @@ def pages_on_parts(app, env, added, changed, removed):
 
 def link_reference(app, pagename, templatename, context, doctree):
     """Link each public name to its reference where it first stands in the page's code and text."""
-    for name in sampled_metrics.__all__ if doctree else []:
-        entry = app.env.domaindata["py"]["objects"].get(f"sampled_metrics.{name}")
-        if entry and entry.docname != pagename:
+    entries = app.env.domaindata["py"]["objects"] if doctree else {}
+    for full, entry in entries.items():
+        name = full.rpartition(".")[2]
+        is_one = entry.objtype in ("class", "function") and not entry.aliased
+        if is_one and entry.docname != pagename:
             address = f"{app.builder.get_relative_uri(pagename, entry.docname)}#{entry.node_id}"
             link = rf'<a class="api" href="{address}">\g<0></a>'
             for kind in ("n", "pre"):  # in code, in text

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import nbformat
+from execution import executed
 from plain_markdown import PlainMarkdown
 from pybtex.database import parse_file
 
@@ -119,11 +120,6 @@ def add_downloads(app, pagename, templatename, context, doctree):
                 {"type": "link", "url": context["pathto"](file, 1), "text": text}
                 for file, text in files.items()
             ]
-
-
-def executed(app, page):
-    """Return where myst-nb leaves the page's notebook when it has run it."""
-    return Path(app.outdir).parent / "jupyter_execute" / f"{page}.ipynb"
 
 
 def write_notebooks(app, exception):

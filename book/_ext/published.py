@@ -46,7 +46,9 @@ def site_of(url):
 def configure(app, config):
     """Tell Sphinx and its theme the address of the site and of its repository."""
     if url := repository():
-        config.html_baseurl = site_of(url)
+        config.html_baseurl = config.ogp_site_url = site_of(url)
+        config.ogp_image = "_static/order-flip.png"
+        config.ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image" />']
         config.html_theme_options = {**config.html_theme_options, **BUTTONS, "repository_url": url}
 
 

@@ -269,11 +269,11 @@ def same_index(**values: object) -> None:
             raise ValueError(f"{first} and {second} have different indexes; {remedy}")
 
 
-def no_index(name: str, value: object) -> None:
+def no_index(name: str, value: object, of: str = "the ranks") -> None:
     """Refuse labels that nothing later on could be compared with."""
     if index_of(value) is not None:
         what = f"{name} is a {type(value).__name__} with an index"
-        raise ValueError(f"{what}; pass {name}.to_numpy() in the order of the ranks")
+        raise ValueError(f"{what}; pass {name}.to_numpy() in the order of {of}")
 
 
 def labels_of(value: object) -> Any:

@@ -789,16 +789,20 @@ class NDCG(Metric):
         return np.where(ideal > 0, ideal, np.inf)  # NDCG is 0, and no ideal of hits is the same
 
 
+NEAR = 64  # ranks whose reciprocals are summed one by one
+HARMONIC = np.append(0.0, np.cumsum(1.0 / np.arange(1, NEAR)))
+
+
 def _harmonic(first: IntArray, last: IntArray) -> FloatArray:
     """Return 1 / first + ... + 1 / last; 0 if there is none."""
-    from scipy.special import digamma
 
     def tail(x: FloatArray) -> FloatArray:
         """Return log(x) - digamma(x) of a large x, by DLMF 5.11.2."""
         rest: FloatArray = 1 / (2 * x) + 1 / (12 * x**2) - 1 / (120 * x**4) + 1 / (252 * x**6)
         return rest
 
-    a, b = first.astype(np.float64), np.maximum(last + 1.0, first)
-    # The difference of two digammas has no right digit where the ranks are large and the sum small.
-    far = np.log1p((b - a) / a) + tail(a) - tail(b)
-    return np.asarray(np.where(a < 64, digamma(b) - digamma(a), far))
+    last = np.maximum(last, first - 1)
+    near = HARMONIC[np.minimum(last, NEAR - 1)] - HARMONIC[np.minimum(first, NEAR) - 1]
+    a = np.maximum(first, NEAR).astype(np.float64)
+    b = np.maximum(last + 1.0, a)
+    return np.asarray(near + np.log1p((b - a) / a) + tail(a) - tail(b))

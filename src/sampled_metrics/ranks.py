@@ -7,10 +7,10 @@ relevant item for each instance, is accepted wherever a `Ranks` is, and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,14 +147,73 @@ class Ranks:
     users: NDArray[Any] | None
     weights: FloatArray | None
 
-    # Constructors, and ways back, that the rooms above this one add: see their own docstrings.
-    from_scores: ClassVar[Callable[..., Ranks]]
-    from_recommendations: ClassVar[Callable[..., Ranks]]
-    from_run: ClassVar[Callable[..., Ranks]]
-    from_model: ClassVar[Callable[..., Ranks]]
-    read: ClassVar[Callable[..., dict[str, Ranks]]]
-    to_frame: ClassVar[Callable[..., Any]]
-    write: ClassVar[Callable[..., None]]
+    if TYPE_CHECKING:  # what the rooms above add, which say more of it
+
+        @staticmethod
+        def from_scores(
+            scores: Any,
+            relevant: Any = None,
+            *,
+            exclude: Any = None,
+            user: str = "user",
+            item: str = "item",
+            score: str = "score",
+            relevance: str = "relevance",
+        ) -> Ranks:
+            """Rank each relevant item among all candidates of its user, by their scores."""
+
+        @staticmethod
+        def from_recommendations(
+            predictions: Any,
+            labels: Any,
+            *,
+            absent: Literal["refuse", "missed"] = "refuse",
+            user: str = "user",
+            item: str = "item",
+            rank: str = "rank",
+            score: str = "score",
+            relevance: str = "relevance",
+        ) -> Ranks:
+            """Find the relevant items in lists of recommended items."""
+
+        @staticmethod
+        def from_run(
+            run: Any, qrels: Any, *, absent: Literal["refuse", "missed"] = "refuse"
+        ) -> Ranks:
+            """Find the relevant documents in a run of trec_eval's form."""
+
+        @staticmethod
+        def from_model(
+            model: Any,
+            split: Any,
+            *,
+            exclude: Any = None,
+            candidates: Any = None,
+            block_size: int | None = None,
+            progress: bool = True,
+        ) -> Ranks:
+            """Rank each held-out item among all items except the user's training items."""
+
+        @staticmethod
+        def read(
+            table: Any,
+            *,
+            recommender: str | None = "recommender",
+            user: str = "user",
+            rank: str = "rank",
+            n_tied: str = "n_tied",
+            n_items: str = "n_items",
+            relevance: str = "relevance",
+            n_predicted: str = "n_predicted",
+            ignore: Sequence[str] = (),
+        ) -> dict[str, Ranks]:
+            """Read the ranks of each recommender from a table with a row for each item."""
+
+        def to_frame(self, recommender: str = "ranks") -> Any:
+            """Return these ranks as a table with a row for each relevant item."""
+
+        def write(self, path: Any, recommender: str = "ranks") -> None:
+            """Write that table to a .parquet or .csv file."""
 
     def __init__(
         self,
@@ -604,11 +663,17 @@ def check_within(name: str, ranks: Ranks, n: IntArray | None) -> None:
         )
 
 
-def check_sampled(name: str, ranks: Ranks, n_samples: int) -> None:
-    """Refuse ranks that are known to be among another number of items than the sampled ones."""
+def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
+    """Refuse what cannot be ranks among the relevant items and so many sampled ones."""
+    check_all_ranked(name, ranks)
     n = ranks.n_relevant + n_samples
     if ranks.n_items is not None and (bad := ranks.n_items != n).any():
         refuse(f"{name}.n_items", ranks.n_items, bad, "n_samples and the relevant items together")
+    worst, most = ranks.best + ranks.n_tied, np.broadcast_to(n_samples, n.shape)[ranks.instance]
+    if (bad := worst - ranks.order > most).any():
+        one = f"1, {most[bad][0] + 1}"
+        relevant = one if ranks.is_one_each else "the number of relevant items"
+        refuse(name, worst, bad, f"at most n_samples + {relevant}")
 
 
 def check_exact(name: str, ranks: Ranks) -> None:

@@ -1,14 +1,12 @@
 """A book of one page, built with this book's own settings: what is executed, and what fails."""
 
-import importlib
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from subprocess import PIPE
+from subprocess import PIPE, STDOUT
 from typing import Any
 
 import pytest
@@ -17,8 +15,6 @@ import yaml
 pytest.importorskip("jupyter_book", reason="the light environment has no book")
 
 ROOT = Path(__file__).parents[2]
-BUILDER = Path(__file__).with_name("build_books.py")
-COMMAND = ["build", ".", "-W", "-n", "--keep-going"]
 PAGE = """\
 ---
 jupytext:
@@ -45,8 +41,6 @@ def book(tmp_path):
         shutil.copy(ROOT / path, tmp_path)
     for path in ("_ext", "_static", "_templates", "assignment"):
         shutil.copytree(ROOT / "book" / path, tmp_path / "book" / path)
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts" / "index_page.py", tmp_path / "scripts")  # the wheel asks it
     for path in ("book/results", "book/data", "src/sampled_metrics", "tests"):
         (tmp_path / path).mkdir(parents=True)
     (tmp_path / "tests/test_five_users.py").touch()  # goes with the notebooks
@@ -71,33 +65,18 @@ def write_pages(book, code):
     (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def builder():
-    """Start a process that builds books, where forks are safe."""
-    if sys.platform != "linux":
-        yield None
-        return
-    command = [sys.executable, "-P", str(BUILDER)]  # -P: no module here takes an extension's place
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
-        yield process
-
-
 @pytest.fixture
-def build(book, builder):
+def build(book):
     """Build as `make book` does; return the exit code, the output and the pages that were run."""
-    printed = book / "printed.txt"
+    program = str(Path(sys.executable).with_name("jupyter-book"))
+    command = [program, "build", ".", "-W", "-n", "--keep-going"]
 
     def run():
-        if builder is None:
-            with printed.open("w") as file:
-                program = Path(sys.executable).with_name("jupyter-book")
-                code = subprocess.call([program, *COMMAND], cwd=book, stdout=file, stderr=file)
-        else:
-            json.dump([COMMAND, str(book), str(printed), dict(os.environ)], builder.stdin)
-            print(file=builder.stdin, flush=True)
-            code = int(builder.stdout.readline())
-        output = printed.read_text("utf-8")
-        return code, output, re.findall(r"book/(\w+)\.md: Executing notebook", output)
+        done = subprocess.run(
+            command, cwd=book, stdout=PIPE, stderr=STDOUT, text=True, encoding="utf-8"
+        )
+        executed = re.findall(r"book/(\w+)\.md: Executing notebook$", done.stdout, re.M)
+        return done.returncode, done.stdout, executed
 
     return run
 
@@ -135,21 +114,6 @@ def test_what_is_executed_again(book, build):
         assert '"indexentries": {"a term":' in index, "the other page is still found"
 
 
-def test_style_sheets_keep_the_rules_that_pages_may_need(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "book/_ext")
-    prune = importlib.import_module("stylesheets").prune
-    sheet = (
-        "/* .used */ .unused, .used a { x: y } @media print { .unused { x: y } } p { x: y }"
-        "@media screen { .used > .unused { x: y } .used:not(.unused) { x: y } }"
-        "@font-face { src: url(a.b) } .used.unused:is(.used, p) { x: y }"
-    )
-    kept = prune(sheet, {"used"})
-    assert re.sub(r"\s", "", kept) == (
-        ".useda{x:y}p{x:y}@mediascreen{.used:not(.unused){x:y}}@font-face{src:url(a.b)}"
-    )
-    assert prune(kept, {"used", "unused"}).strip() == kept.strip()
-
-
 def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
     def elsewhere():
         code, output, _ = build()
@@ -183,11 +147,7 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
 @pytest.mark.parametrize(
     "says",
     [
-        {  # the last ends the build at once; so many run ahead of it
-            "fine": (WRITE, ""),
-            "good": (WRITE, ""),
-            "wrong": ("1 / 0", "ZeroDivisionError"),
-        },
+        {"fine": (WRITE, ""), "wrong": ("1 / 0", "ZeroDivisionError")},
         {
             "warns": (f'{WRITE}\nimport warnings\nwarnings.warn("beware")', "stderr was found"),
             "idle": ("1", "no cell wrote book/results/idle.csv"),

@@ -27,6 +27,7 @@ from sampled_metrics_book.codes import (
     popular_pmf,
     with_itself_pmf,
 )
+from shared import known
 
 REPEATS = 20_000
 # Scores of 30 candidates with ties, and held-out items at the top, in the middle and at the end
@@ -212,7 +213,7 @@ def test_counting_equal_weights_is_drawing_one_by_one():
 
 def test_equal_weights_are_uniform_draws():
     ranks = Ranks([1, 2, 9, 40, 300], 0, n_items=[300, 200, 300, 250, 300])
-    above, total = ranks.best[:, None] - 1, ranks.n_items[:, None] - 1
+    above, total = ranks.best[:, None] - 1, known(ranks.n_items)[:, None] - 1
     found = popular_pmf(above, total, np.array([7.0]), 100, 10, merged=True)
     np.testing.assert_allclose(found, distinct_pmf(ranks, 100, 10, ties="won"), atol=1e-9)
 

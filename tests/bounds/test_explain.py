@@ -640,12 +640,12 @@ USUAL = {"metric": Recall(10), "value": 0.66, "draw": Draw(100, n_items=3706)}
         ({"draw": 100}, r"draw is 100; draw must be a Draw, such as Draw\(n_samples=100, n_items"),
         (
             {"draw": Draw(100)},
-            r"draw.n_items is None; give the number of items: Draw\(n_samples",
+            r"draw.n_items is None; give the number of items: Draw\(100, n_items=...\)",
         ),
         ({"draw": Draw(9, n_items=[37, 9])}, r"draw.n_items is .* must be one whole number"),
         (
             {"draw": Draw(3706, n_items=100)},
-            "draw.n_samples is 3706; it must be below draw.n_items, 100: .* may be swapped",
+            "draw.n_samples is 3706; it must be below draw.n_items, 100; the two may be swapped",
         ),
         ({"draw": Draw(100, n_items=100)}, "it must be below draw.n_items, 100"),
         (

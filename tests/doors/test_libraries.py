@@ -5,6 +5,7 @@ one, and by name: no line of the shown ways is used again.
 """
 
 import numpy as np
+import pandas as pd
 import torch
 from lenskit import score
 from recbole.data.interaction import Interaction
@@ -15,7 +16,7 @@ from sampled_metrics import Ranks, Split
 
 
 def by_hand(score, split):
-    """Return best and worst ranks from ``score(user, item)``, which takes names."""
+    """Return best and worst ranks from ``score(user, item)``, which takes names; user by user."""
     ranks = []
     for user, item in zip(split.users, split.items, strict=True):
         seen = set(split.train[[user]].indices.tolist())
@@ -26,7 +27,9 @@ def by_hand(score, split):
         }
         above = sum(value > scores[item] for value in scores.values())
         ranks.append((above + 1, above + sum(value == scores[item] for value in scores.values())))
-    return np.array(ranks).T
+    best, worst = np.array(ranks).T
+    order = np.lexsort((best, pd.factorize(split.users)[0]))
+    return best[order], worst[order]
 
 
 def agree(ranks, score, split):
@@ -34,7 +37,7 @@ def agree(ranks, score, split):
     assert len(set(best.tolist())) > 3  # a model that says something
     np.testing.assert_array_equal(ranks.best, best)
     np.testing.assert_array_equal(ranks.best + ranks.n_tied, worst)
-    assert ranks.users.tolist() == split.user_names[split.users].tolist()
+    assert ranks.users.tolist() == pd.unique(split.user_names[split.users]).tolist()
 
 
 # RecBole: tensors whose item 0 and user 0 are padding

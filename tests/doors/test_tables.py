@@ -78,9 +78,10 @@ def test_lenskit_scores(lenskit, events):
         left = [s for (u, i), s in by_name.items() if u == user and (u, i) not in seen]
         above = sum(value > by_name[user, item] for value in left)
         counted.add((user, above + 1, left.count(by_name[user, item]) - 1, len(left)))
-    columns = (ranks.users, ranks.best, ranks.n_tied, ranks.n_items)
+    of = ranks.instance
+    columns = (ranks.users[of], ranks.best, ranks.n_tied, ranks.n_items[of])
     assert set(zip(*(column.tolist() for column in columns), strict=True)) == counted
-    assert len(ranks) == len(events.test)
+    assert len(ranks.best) == len(events.test)
 
 
 def ranx_files(events):

@@ -495,7 +495,7 @@ DRAWN = Draw(9, n_items=50)
         ((PAIR, [Recall(k=1), Recall(k=1)]), "metrics holds Recall@1 twice"),
         (({"A": A, "B": B[:50]}, METRICS), r"ranks\['B'\] lacks user 'user 50', whom ranks\['A'\]"),
         (({"A": A[:50], "B": B}, METRICS), r"ranks\['A'\] lacks user 'user 50', whom ranks\['B'\]"),
-        (({"A": A, "B": B.best}, METRICS), r"ranks\['A'\] says who its users are, ranks\['B'\]"),
+        (({"A": A, "B": B.best}, METRICS), r"ranks\['A'\] is of named users, and ranks\['B'\]"),
         (({"A": [1, 2], "B": [1]}, METRICS), r"ranks\['B'\] has 1 users, ranks\['A'\] has 2"),
         (({"A": [[1, 2]]}, METRICS), r"ranks\['A'\] has shape \(1, 2\)"),
         (({"A": []}, METRICS), r"ranks\['A'\] has no instances"),

@@ -187,7 +187,7 @@ def refused():
         liked,
         (
             "predictions, row 2, user 8 and item 9: the rank is 0; the ranks of a user must be 1, "
-            "2, ... without a gap or a rank twice, here up to 2: number them anew"
+            "2, ..., each once, here up to 2: number them anew"
         ),
     )
     yield ranks.replace({"rank": {3: 4}}), liked, "row 1, user 4 and item 1: the rank is 4; the"
@@ -198,8 +198,8 @@ def refused():
         scores.replace({"score": {2.5: 3.0}}),
         liked,
         (
-            "the score is 3.0, as that of another item of this user; say with a column of ranks "
-            "which comes first, or give the scores of all candidates to Ranks.from_scores"
+            "the score is 3.0, as that of another item of this user; give a column of ranks, or "
+            "all candidates' scores to Ranks.from_scores"
         ),
     )
     yield (
@@ -224,8 +224,8 @@ def refused():
         "labels, rows 1 and 4, user 8 and item 3 are there twice",
     )
     yield ranks, {4: [1], 8: [3]}, "predictions is a DataFrame, labels is a dict; give both as a"
-    yield ranks, [[1], [3]], "predictions is a table; give one list of items for each user"
-    yield [[1], [3]], liked, "labels is a table; give one list of items for each user"
+    yield ranks, [[1], [3]], "a matrix or, if labels is one, a long table"
+    yield [[1], [3]], liked, "a matrix or, if predictions is one, a long table"
     columns = ranks.to_dict("list"), liked.to_dict("list")
     yield *columns, "predictions is a dict with the keys 'user' and 'item'; if it holds columns"
     yield {1: [2]}, columns[1], "labels is a dict with the keys 'user' and 'item'"

@@ -95,8 +95,8 @@ def tied(draw):
     ranks = Ranks.from_scores(table)
     ranks = ranks[np.array(draw(st.permutations(range(len(ranks)))))]
     names, of = np.array(draw(user_names(len(scores)))), ranks.instance
-    users = names[ranks.users[of]]
-    return Ranks(ranks.best, ranks.n_tied, ranks.n_items[of], users=users, gains=ranks.gains)
+    users = names[known(ranks.users)[of]]
+    return Ranks(ranks.best, ranks.n_tied, known(ranks.n_items)[of], users=users, gains=ranks.gains)
 
 
 def kind(ranks):
@@ -125,7 +125,7 @@ def test_files_are_read_as_they_were_written(tmp_path_factory, each, suffix):
         if "polars" in suffix:
             patch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
         if suffix == ".csv" and digits and kind(each[0]) == "O":
-            with pytest.raises(ValueError, match=r"strings of digits.*write a .parquet file"):
+            with pytest.raises(ValueError, match=r"a string of digits.*write a .parquet file"):
                 write_ranks(want, path)
         else:
             write_ranks(want, path)
@@ -238,16 +238,13 @@ TABLES = {
     "table has no column 'user', only 'uid', 'rank'; say which column it is": (
         lambda: made().rename(columns={"user": "uid"})
     ),
-    "table has no column 'recommender', but 'model'; if that holds the recommenders, give "
-    "recommender='model', and if all rows are of one recommender, recommender=None": (
-        lambda: made(model=["x", "y", "x"])
-    ),
-    "table, row 2: user 'a' has 'fold' 2, in row 0 1; the rows of a user are the relevant items of "
-    "one ranking: keep one 'fold', or if it describes the items, drop the column, as "
-    "read_ranks(..., ignore=['fold']) does": (
+    "table has no column 'recommender', but 'model'; give recommender='model' if that holds them, "
+    "or recommender=None if all rows are of one": (lambda: made(model=["x", "y", "x"])),
+    "table, row 2: user 'a' has 'fold' 2, in row 0 1; a user has one ranking: keep one 'fold', "
+    "or if it describes the items, give ignore=['fold']": (
         lambda: made(recommender="m", item=[4, 5, 6], fold=[1, 1, 2])
     ),
-    "table, row 2: user 'a' has 'seed' 'z', in row 0 'x'; the rows": (
+    "table, row 2: user 'a' has 'seed' 'z', in row 0 'x'; a user": (
         lambda: made(recommender="m", seed=["x", "y", "z"])
     ),
     "table has no rows": lambda: made()[:0],
@@ -322,10 +319,10 @@ def test_further_columns_that_cannot_be_several_rankings():
     assert_same_named(Ranks.read(folds), want)
     for odd, message in (
         ("title", "ignore is 'title'; ignore must be a list"),
-        ([3], "ignore has 3; it must be the name of a column"),
-        (["rank"], "ignore has 'rank', which is a column that is read; drop it instead"),
-        (["recommender"], "ignore has 'recommender', which is a column that is read"),
-        (["n_tied"], "ignore has 'n_tied', which is a column that is read"),
+        ([3], "ignore has 3; it must name a column that is not read"),
+        (["rank"], "ignore has 'rank'; it must name a column that is not read"),
+        (["recommender"], "ignore has 'recommender'; it must name a column"),
+        (["n_tied"], "ignore has 'n_tied'; it must name a column that"),
     ):
         with pytest.raises(ValueError, match=message):
             Ranks.read(titled, ignore=odd)  # type: ignore[arg-type]
@@ -367,7 +364,7 @@ def test_an_index_that_was_written_is_not_read(tmp_path):
 def test_what_is_missing_everywhere_is_the_same(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text("recommender,user,rank,fold\nm,v,2,\nm,v,3,\n")
-    assert Ranks.read(path)["m"].n_relevant.tolist() == [2]  # type: ignore[union-attr]
+    assert Ranks.read(path)["m"].n_relevant.tolist() == [2]
     path.write_text("recommender,user,rank,fold\nm,u,1,1\nm,u,4,\n")
     with pytest.raises(ValueError, match="row 1: user 'u' has 'fold' nan, in row 0 '1'"):
         Ranks.read(path)

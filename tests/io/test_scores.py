@@ -298,9 +298,9 @@ def test_the_same_as_from_arrays(kind):
     ]
     got = Ranks.from_scores(tables[0], tables[1], exclude=tables[2])
     named = np.array(listed(column(kind, want.users)), dtype=object)
-    of, columns = want.instance, ("best", "n_tied")
-    each = [getattr(want, name) for name in columns]
-    renamed = Ranks(*each, want.n_items[of], users=list(named[of]))
+    of = want.instance
+    sizes = known(want.n_items)[of]
+    renamed = Ranks(want.best, want.n_tied, sizes, users=list(named[of]))
     assert as_set(got) == as_set(renamed)
     for metric in (Recall(10), AveragePrecision(5), NDCG(), ReciprocalRank()):
         means = [metric.mean(r.break_ties("pessimistic")) for r in (got, want)]
@@ -331,7 +331,7 @@ def test_the_five_users():
     lists = Ranks.from_recommendations(five["predictions"], five["labels"])
     assert got.best.tolist() == lists.best.tolist()
     assert known(got.users).tolist() == np.flatnonzero(lists.n_ranked).tolist()
-    with pytest.raises(ValueError, match="from_recommendations, where it counts as missed"):
+    with pytest.raises(ValueError, match=r"let Ranks\.from_recommendations count it"):
         Ranks.from_scores(table, pd.DataFrame(labels, columns=["user", "item"]))
 
 
@@ -361,15 +361,13 @@ REFUSED = {
     "scores has no column 'score', only 'user', 'item', 'relevance'; say which column it is, as "
     "in score=...": lambda: [example().drop(columns="score")],
     "scores has no column 'relevance', only 'user', 'item', 'score'; say which column it is, as in "
-    "relevance=..., or give the relevant items, as in relevant=...": (
-        lambda: [example().drop(columns="relevance")]
-    ),
+    "relevance=..., or give relevant=...": (lambda: [example().drop(columns="relevance")]),
     "relevant has no column 'item', only 'user'": lambda: [example(), positive()[["user"]]],
     "scores is a DataFrame that cannot be read: Expected unique column names": lambda: [
         pd.concat([example(), example()[["user"]]], axis="columns")
     ],
     "scores is [1]; scores must be a table whose columns have names, or the path of": lambda: [[1]],
-    "scores is 'a.txt'; the name of a file of a table must end in .parquet or": lambda: ["a.txt"],
+    "scores is 'a.txt'; the name of a table's file must end in .parquet or": lambda: ["a.txt"],
     "relevant is missing; where scores is a dict": lambda: [{1: {2: 3.0}}],
     "scores is a dict with the keys 'user' and 'item'; if it holds columns, not users, give "
     "pandas.DataFrame(scores)": lambda: [example().to_dict("list"), {}],
@@ -418,23 +416,23 @@ REFUSED = {
         example(),
         {3: [5, 77]},
     ],
-    "relevant has user 8, scores does not; score the candidates": lambda: [example(), {8: [5]}],
+    "relevant, user 8 and item 5: scores has no score for this item": lambda: [example(), {8: [5]}],
     "scores, row 3, user 3 and item 6: this item is relevant, and in exclude": lambda: [
         example(),
         None,
         {3: [6], 8: [1]},
     ],
-    "exclude has user 5, scores does not, nor any other user of exclude; name the users": lambda: [
+    "exclude has user 5, scores does not, nor any other user of exclude; name each user": lambda: [
         example(),
         None,
         pd.DataFrame({"user": [5, 6], "item": [3, 2]}),
     ],
-    "exclude has item 1005, scores does not, nor any other item of exclude; name the": lambda: [
+    "exclude has item 1005, scores does not, nor any other item of exclude; name each": lambda: [
         example(),
         None,
         pd.DataFrame({"user": [3, 8], "item": [1005, 1001]}),
     ],
-    "exclude[3] is {9: 0}; it must be a list of items, as list(exclude[3]) is": lambda: [
+    "exclude[3] is {9: 0}; it must be a list of items": lambda: [
         example(),
         None,
         {3: {9: 0}},
@@ -442,7 +440,7 @@ REFUSED = {
     # numbers
     "scores, row 8, user 3 and item 9: the score is missing": lambda: [changed(8, score=None)],
     "scores, user 1 and item 2: the score is missing": lambda: [{1: {2: None, 3: 1}}, {1: [3]}],
-    "scores, row 3, user 3 and item 6: the score is -inf; a relevant": lambda: [
+    "scores, row 3, user 3 and item 6: the score is -inf; of a relevant": lambda: [
         changed(3, score=-np.inf)
     ],
     "scores, row 2: 'score' is 'high'; it must be a number": lambda: [changed(2, score="high")],

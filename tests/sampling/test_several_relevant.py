@@ -23,7 +23,6 @@ from sampled_metrics import (
 from sampled_metrics.corrections import (
     ConstrainedLeastSquares,
     Estimator,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
 )
@@ -252,7 +251,7 @@ def test_terms_are_fitted_as_one_item_each(metric, replacement):
     for estimator, tolerance in (
         (BiasVariance(0.1), 1e-11),
         (Multinomial(n_users=50), 1e-11),
-        (LeastSquares(), 1e-8),
+        (BiasVariance(0), 1e-8),
         (ConstrainedLeastSquares(), 1e-4),  # as far as an interior method gets
     ):
         table = estimator.fit(metric, draw).terms(q)
@@ -277,7 +276,7 @@ def test_rank_estimate_of_auc_is_unbiased_for_several():
     np.testing.assert_allclose(fitted.bias(ranks), 0, atol=1e-13)
 
 
-@pytest.mark.parametrize("estimator", [LeastSquares(), BiasVariance(1e-3)], ids=str)
+@pytest.mark.parametrize("estimator", [BiasVariance(0), BiasVariance(1e-3)], ids=str)
 def test_least_bias_of_all_corrections_of_a_term(estimator):
     """Averaged over the ranks of one of two items, no other estimator has less."""
     draw, metric = Draw(5, n_items=60), AveragePrecision()
@@ -413,7 +412,10 @@ BAD_DRAWS = [
     ({"n_items": [9, 3]}, "n_items is 3 for instance 1; some items must be irrelevant"),
     ({"n_items": [9, 9, 9]}, r"n_items has shape \(3,\), ranks has shape \(2,\)"),
     ({"n_items": 9.5}, "n_items is 9.5; n_items must be whole"),
-    ({"n_items": None}, r"n_items is None, and the ranks do not know it: Draw\(5, n_items=...\)"),
+    (
+        {"n_items": None},
+        r"n_items is None, .*; give it: Draw\(5, n_items=...\)",
+    ),
     ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
     ({"n_samples": 8, "replacement": False}, "n_samples is 8; .* irrelevant items, 7 for inst"),
     ({"replacement": "no"}, "replacement is 'no'; replacement must be True or False"),
@@ -444,18 +446,6 @@ def test_bad_draws(change, message, function):
     ranks, m = given.pop("ranks"), given.pop("n_samples")
     with pytest.raises(ValueError, match=message):
         CALLS[function](ranks, Draw(m, **given))
-
-
-def test_bad_samples():
-    two, draw = Ranks.from_lists([[1, 2]]), Draw(5, n_items=10)
-    with pytest.raises(ValueError, match="rng is 'seed'; rng must be None, an integer of 0 or"):
-        draw.rvs(two, rng="seed")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="repeats is 0"):
-        draw.rvs(two, repeats=0, rng=0)
-    with pytest.raises(ValueError, match=r"n_items\[0\] is 2000000000; .* at most 10\*\*9"):
-        Draw(5, n_items=2 * 10**9, replacement=False).rvs(two, rng=0)
-    with pytest.raises(ValueError, match="ranks has several relevant items in an instance; pmf"):
-        draw.pmf(two)
 
 
 @pytest.mark.parametrize("metric", NO_SUMS, ids=str)
@@ -491,31 +481,17 @@ def test_bad_sampled_ranks():
 def test_estimates_of_other_instances_than_those_of_the_draw():
     fitted = BiasVariance(0.1).fit(Recall(k=2), Draw(10, n_items=[20, 30]))
     three, real = Ranks.from_lists([[1, 2], [3, 4], [5, 6]]), Draw(10, n_items=40)
-    with pytest.raises(ValueError, match="one entry per instance"):
+    with pytest.raises(ValueError, match="must hold the draw's 2 instances"):
         fitted(three)
     for call in (fitted.expectation, fitted.bias, fitted.variance):
-        with pytest.raises(ValueError, match=r"one entry per instance|n_items has shape \(2,\)"):
+        with pytest.raises(
+            ValueError, match=r"must hold the draw's 2 instances|n_items has shape \(2,\)"
+        ):
             call(three)
-        with pytest.raises(ValueError, match="one entry per instance"):
+        with pytest.raises(ValueError, match="must hold the draw's 2 instances"):
             call(three, real)
 
 
-def test_bad_terms():
-    few = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20))
-    with pytest.raises(ValueError, match="n_relevant is 0; n_relevant must be at least 1"):
-        few.terms(0)
-    with pytest.raises(ValueError, match="n_relevant is 20; of 20 items, one or more must be irr"):
-        few.terms(20)
-    few = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20, replacement=False))
-    with pytest.raises(ValueError, match="n_relevant is 11; of 20 items, 10 or more must be irr"):
-        few.terms(11)
-    assert few.terms(10).shape == (10, 11)
-    believed = BiasVariance(0.1, prior=np.full(20, 0.05)).fit(Recall(k=2), Draw(10, n_items=20))
-    assert believed.terms(1).shape == (1, 11)
-    with pytest.raises(ValueError, match="n_relevant is 2; the estimator's prior is for 1 rel"):
-        believed.expectation(Ranks.from_lists([[1, 2]]))
-    each = Uncorrected().fit(Recall(k=2), Draw(10, n_items=[20, 30]))
-    with pytest.raises(ValueError, match="n_items"):
-        each.terms(2)
-    with pytest.raises(ValueError, match="n_relevant is 2; MappedCutoff is for 1 relevant item"):
+def test_a_mapped_cutoff_is_for_one_relevant_item():
+    with pytest.raises(ValueError, match="n_relevant is 2; MappedCutoff takes 1 relevant item"):
         MappedCutoff().fit(Recall(k=2), Draw(10, n_items=20)).terms(2)

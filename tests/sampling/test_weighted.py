@@ -306,7 +306,7 @@ def test_bad_draws(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"above": [1, 0, 0]}, "above is of type int64; above must hold True or False for each"),
+        ({"above": [1, 0, 0]}, "above is of type int64; above must hold True or False"),
         ({"above": [True, False]}, r"above has shape \(2,\), weights has shape \(3,\); above must"),
         ({"above": True}, r"above has shape \(\), weights has shape \(3,\)"),
         ({"above": [[True], [False]]}, r"above has shape \(2, 1\), weights has shape \(3,\)"),

@@ -56,12 +56,12 @@ E.add("five-users", {
     + E.select("metric", "metric in the table", METRICS),
   tables: ["Each user, and the mean where users without labels are left out, count 0, or count 1"],
   python: (form) => `from sampled_metrics import (
-    F1, NDCG, AveragePrecision, Precision, Recall, ReciprocalRank, ranks_from_recommendations,
+    F1, NDCG, AveragePrecision, Precision, Ranks, Recall, ReciprocalRank,
 )
 
 labels = [${listed(form, "labels")}]
 predictions = [${listed(form, "predictions")}]
-users = ranks_from_recommendations(predictions, labels)
+users = Ranks.from_recommendations(predictions, labels)
 k = ${form.k}
 for metric in (
     Precision(k), Precision(k, denominator="predicted"), Recall(k, denominator="capped"),

@@ -65,7 +65,7 @@ const show = (form, all) => {
 
 const python = ({ pair, metric, m, kind, users: n }) => {
   const [first, second] = pair.toLowerCase(), metricClass = CLASSES[metric];
-  const names = [metricClass.split("(")[0], "TiedRanks", "compare"];
+  const names = [metricClass.split("(")[0], "Ranks", "compare"];
   if (kind !== "exact") names.push("Draw");
   if (kind === "corrected") names.push("BiasVariance");
   return `import pandas as pd
@@ -74,7 +74,7 @@ from sampled_metrics import ${names.sort().join(", ")}
 # in the folder above book/
 table = pd.read_csv("book/data/movielens_ranks.csv")
 ${first}, ${second} = (
-    TiedRanks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
+    Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
     for name in "${first}${second}"
 )
 found = compare(${first}, ${second}, ${metricClass}${

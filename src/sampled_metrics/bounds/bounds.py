@@ -12,7 +12,6 @@ from sampled_metrics._arguments import (
     IntArray,
     as_choice,
     as_confidence,
-    as_integers,
     as_kind,
     as_number,
     as_probabilities,
@@ -28,8 +27,8 @@ from sampled_metrics.bounds._programs import (
     nodes_of,
 )
 from sampled_metrics.metrics import AUC, Metric
-from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_sampled
-from sampled_metrics.sampling import Draw
+from sampled_metrics.ranks import Ranks
+from sampled_metrics.sampling import Draw, as_draw, one_sampled_each
 
 __all__ = ["Bounds", "identified_set", "metric_bounds"]
 
@@ -93,8 +92,7 @@ def metric_bounds(
     Raises
     ------
     ValueError
-        If no rank distribution (of the shape) explains the sampled ranks, if there are none or one
-        is out of range, `confidence` is not between 0 and 1, or as `identified_set`.
+        If there are no sampled ranks or one is out of range, or as `identified_set`.
 
     Notes
     -----
@@ -102,8 +100,8 @@ def metric_bounds(
     distributions are estimated, that of the sampled rank and that of n, each with its band.
     By the union bound, both bands hold at once with probability `confidence` if each does with
     probability (1 + confidence) / 2, which makes :math:`\varepsilon` a tenth wider at 95 percent.
-    The numbers in the population must be among those of the instances; if these have more than 16
-    different numbers, it suffices that none is below the least or above the largest of them.
+    The numbers in the population must be among those of the instances; of more than 16 different
+    ones, it suffices that none is below the least or above the largest.
 
     Examples
     --------
@@ -113,11 +111,15 @@ def metric_bounds(
     >>> f"{low:.2f} to {high:.2f}, exactly {Recall(k=10)(ranks).mean():.2f}"
     '0.00 to 0.50, exactly 0.25'
     """
-    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-    sampled = _plain(sampled_ranks, draw)
+    sampled, _, n = one_sampled_each(sampled_ranks, as_draw(draw))
+    if sampled.ndim > 1:
+        raise ValueError(
+            f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
+            "instances drawn again say nothing new about the population"
+        )
     risk = 1 - as_confidence("confidence", confidence)
-    shares = np.bincount(sampled - 1, minlength=draw.n_samples + 1) / sampled.size
-    several = len(np.unique(_items(draw))) > 1
+    shares = np.bincount(np.ravel(sampled) - 1, minlength=draw.n_samples + 1) / sampled.size
+    several = len(np.unique(n)) > 1
     band = float(np.sqrt(np.log(2 / (risk / 2 if several else risk)) / (2 * sampled.size)))
     return _solve(shares, metric, draw, band, band if several else 0.0, shape, max_share)
 
@@ -146,8 +148,8 @@ def identified_set(
     Parameters
     ----------
     shares : array_like of float, shape (n_samples + 1,)
-        Probability of each sampled rank, or the share of instances there. The index of a Series,
-        unless it is 0, 1, ..., must be the sampled ranks 1, 2, ...
+        Probability of each sampled rank, or the share of instances there. A Series may be indexed
+        by the sampled ranks 1, 2, ...
     metric : Metric
         The metric, such as ``Recall(k=10)``.
     draw : Draw
@@ -155,9 +157,8 @@ def identified_set(
     band : float
         How far the cumulative shares may be off, 0 or above.
     shape : {None, "unimodal", "decreasing"}
-        What is assumed of the rank distribution. None assumes nothing; "unimodal" assumes that it
-        rises to some rank and falls from there; "decreasing" assumes that it never rises. The last
-        two are only for one number of items.
+        What is assumed of the rank distribution, for one number of items: nothing, that it rises to
+        some rank and falls from there, or that it never rises.
     max_share : float
         The largest share of the instances that may have one and the same rank.
 
@@ -169,28 +170,24 @@ def identified_set(
     Raises
     ------
     ValueError
-        If no rank distribution (of the shape) explains the shares, if these are no probabilities,
-        the draw does not know `n_items`, a parameter is out of its range, a shape is assumed for
+        If no rank distribution (of the shape) explains the shares, these are no probabilities, the
+        draw does not know `n_items`, a parameter is out of its range, a shape is assumed for
         several numbers of items, or a metric of your own needs more than 16 of them.
 
     Notes
     -----
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow.
     For a band of 0, this can change their second digit. Otherwise they are exact if all ranks are
-    looked at: up to 8,192 for a band of 0, and fewer if the band is wider or there are more numbers
-    of items. If there are more ranks, a few thousand represent all. Interpolating between them
-    widens the band by an error bound, a few hundredths of it (more from about a thousand samples
-    on, or with many numbers of items), and the result by the metric's own. The mode of "unimodal"
-    is only known up to an interval of ranks, each twice as long as the one before, in which the
-    distribution may have any form.
+    looked at: up to 8,192 for a band of 0, and fewer for a wider band or more numbers of items. Of
+    more ranks, a few thousand represent all; interpolating between them widens the band by a few
+    hundredths (more from about a thousand samples on, or with many numbers of items), and the
+    result by the metric's own error bound. The mode of "unimodal" is only known up to an interval
+    of ranks, each twice as long as the one before, in which the distribution may have any form.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
     :math:`n_- \le n \le n_+`, and a group has only to satisfy what is true of all its numbers.
-    For an item at rank r, let n grow by an item below it. With replacement, the probability
-    :math:`(r - 1) / (n - 1)` that a draw hits an item above shrinks. Without replacement, the new
-    item takes the place of one that was drawn, or is not drawn. In both cases no more of the drawn
-    items are above, and
+    If n grows by an item below rank r, no more of the drawn items are above it than before, so
 
     .. math:: P(S \le j \mid r, n_-) \le P(S \le j \mid r, n)
               \le P(S \le j \mid r, n_+),
@@ -199,14 +196,11 @@ def identified_set(
     side is at most the cumulative share of the sampled rank, and the right side at least. The
     upper bound of the metric is the largest mean of all distributions of group and rank that
     satisfy the left inequalities, with the shares of the groups that the instances have; the lower
-    bound is the least under the right ones. The true distribution satisfies both, so its mean lies
-    within. Both are wider than they need to be: each uses one side of the band only, and the more n
-    differs within a group, the less its inequalities say. On MovieLens, with n from 1393 to 3687,
-    this makes the upper bound of ``Recall(k=10)`` 0.26 instead of 0.23 for 3541 items for all.
-    `AUC` rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
+    bound is the least under the right ones. Both are wider than they need to be: each uses one side
+    of the band only, and the more n differs within a group, the less its inequalities say. `AUC`
+    rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
 
-    With several numbers of items, `max_share` limits the share of each rank within each group.
-    That follows from what is assumed, and uses less than all of it.
+    `max_share` then limits the share of each rank within each group.
 
     Examples
     --------
@@ -226,53 +220,13 @@ def identified_set(
     >>> round(low, 3), round(high, 3)
     (0.5, 1.0)
     """
-    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-    f = as_probabilities("shares", shares)
-    if f.size != draw.n_samples + 1:
+    f, m = as_probabilities("shares", shares), as_draw(draw).n_samples
+    if f.size != m + 1:
         raise ValueError(
-            f"shares has shape {f.shape}; shares must have one entry for each sampled rank from 1 "
-            f"to n_samples + 1, {draw.n_samples + 1}"
+            f"shares has shape {f.shape}; shares must have n_samples + 1 entries, {m + 1}"
         )
     f = f / f.sum()  # exactly 1: the solver is stricter than the check
     return _solve(f, metric, draw, as_number("band", band, zero=True), 0.0, shape, max_share)
-
-
-def _plain(sampled_ranks: Ranks | ArrayLike, draw: Draw) -> IntArray:
-    """Return one sampled rank per instance, and refuse what would be counted twice."""
-    rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
-    check_all_ranked("sampled_ranks", rows)
-    if not rows.is_one_each or rows.has_ties:
-        raise ValueError(
-            "sampled_ranks has ties, or instances with several relevant items or none; bounds are "
-            "for one each, with ties broken as the evaluation broke them"
-        )
-    check_sampled("sampled_ranks", rows, draw.n_samples)
-    sampled = rows.best.reshape(shape)
-    as_integers("sampled_ranks", sampled, 1, draw.n_samples + 1, "n_samples + 1")
-    if not sampled.size:
-        raise ValueError("sampled_ranks is empty; sampled_ranks must hold a rank")
-    if sampled.ndim > 1:
-        raise ValueError(
-            f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
-            "instances drawn again say nothing new about the population"
-        )
-    n = _items(draw)
-    if n.ndim and n.shape != sampled.shape:
-        raise ValueError(
-            f"draw.n_items has shape {n.shape}, sampled_ranks has shape {sampled.shape}; "
-            "draw.n_items must be one number or one per sampled rank"
-        )
-    return sampled.ravel()
-
-
-def _items(draw: Draw) -> IntArray:
-    """Return the number of items, one or one per instance."""
-    if draw.n_items is None:
-        raise ValueError(
-            "draw.n_items is None; bounds need the number of items: "
-            f"Draw({draw.n_samples}, n_items=...)"
-        )
-    return np.asarray(draw.n_items)
 
 
 def _groups(n_items: IntArray) -> list[Group]:
@@ -304,8 +258,20 @@ def _solve(
 ) -> Bounds:
     """Return the extremes of the metric; the shares of groups may be off by `share_band`."""
     as_kind("metric", metric, Metric, "Recall(k=10)")
-    groups = _groups(_items(draw))
-    _check_assumptions(groups, metric, shape, max_share)
+    groups = _groups(np.asarray(draw.n_items))
+    as_choice("shape", shape, (None, "unimodal", "decreasing"))
+    if shape is not None and len(groups) > 1:
+        raise ValueError(
+            f"shape is {shape!r}, and draw.n_items holds several numbers; leave shape out, or take "
+            "the instances of each number by themselves"
+        )
+    if as_number("max_share", max_share) > 1:
+        raise ValueError(f"max_share is {max_share}; max_share must be at most 1")
+    if _gathered(groups) and metric.needs_n_items and not isinstance(metric, AUC):
+        raise ValueError(
+            f"metric is {metric}, which needs n_items; such a metric, but for AUC, is bounded for "
+            f"at most {MAX_GROUPS} different numbers in draw.n_items"
+        )
     nodes = [nodes_of(group, metric, draw, band, len(groups)) for group in groups]
     fewest = [end_of(x, g, g.fewest, metric, draw) for x, g in zip(nodes, groups, strict=True)]
     most = [
@@ -329,8 +295,8 @@ def _solve(
     )
     if not (lows and highs) or min(lows) > max(highs) + 10 * SLACK:
         raise ValueError(
-            f"no {shape + ' ' if shape else ''}distribution of the ranks 1, ..., {groups[-1].most} "
-            "explains the sampled ranks; check the draw's n_items and replacement, or assume less: "
+            f"no distribution of the ranks 1, ..., {groups[-1].most} explains the sampled ranks; "
+            "check the draw's n_items and replacement, or assume less: "
             f"shape is {shape!r}, max_share is {max_share}"
         )
     least, largest = min(end.extent[0] for end in fewest), max(end.extent[1] for end in most)
@@ -338,26 +304,6 @@ def _solve(
         max(min(lows) + min(0.0, *(end.rest[0] for end in fewest)), least),
         min(max(highs) + max(0.0, *(end.rest[1] for end in most)), largest),
     )
-
-
-def _check_assumptions(
-    groups: list[Group], metric: Metric, shape: Shape | None, max_share: float
-) -> None:
-    """Refuse a shape or metric for which the groups would not do."""
-    if shape is not None:
-        as_choice("shape", shape, ("unimodal", "decreasing"))
-        if len(groups) > 1:
-            raise ValueError(
-                f"shape is {shape!r}, and draw.n_items holds several numbers; leave shape out, or "
-                "bound the instances of each number of items by themselves"
-            )
-    if as_number("max_share", max_share) > 1:
-        raise ValueError(f"max_share is {max_share}; max_share must be at most 1")
-    if _gathered(groups) and metric.needs_n_items and not isinstance(metric, AUC):
-        raise ValueError(
-            f"metric is {metric}, which needs n_items; AUC excepted, such a metric is bounded for "
-            f"at most {MAX_GROUPS} different numbers in draw.n_items"
-        )
 
 
 def _observed(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_choice, refuse
 from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, ranges
+from sampled_metrics.sampling import check_single
 
 __all__ = ["Dominance", "dominates"]
 
@@ -75,10 +76,10 @@ def dominates(
     a, b : Ranks or array_like of int
         Exact ranks of the two, one relevant item per instance. A tied item counts at all ranks
         that it can have, each equally likely. The curves pool all instances, so their order does
-        not matter: a and b need neither the same instances nor the same index.
+        not matter.
     n_items : int or array_like of int, optional
-        Number of ranked items, one for all or one per rank, if the ranks do not know it. The
-        scale "share" needs it, and there it is at least 2.
+        Number of ranked items, one for all or one per rank, if the ranks do not know it. Only the
+        scale "share" needs it.
     scale : {"rank", "share"}
         The positions along the curves: the rank, or the share of other items above.
 
@@ -91,15 +92,14 @@ def dominates(
     ------
     ValueError
         If there are no ranks, a rank is outside 1..n, an instance does not have exactly one
-        relevant item, `n_items` is not what the ranks know, or is missing for the scale "share".
+        relevant item, or `n_items` is missing for the scale "share", or below 2 there.
 
     Notes
     -----
     Differences below a millionth of an instance count as none: sums over ties are rounded.
 
-    Time and memory grow with the number of instances, however long their ties are. The scale
-    "share" is an exception if the numbers of items differ: each rank of a tie is then a step of
-    its own, and time grows with the number of steps.
+    Time and memory grow with the number of instances, however long their ties are, except on the
+    scale "share" if the numbers of items differ: each rank of a tie is then a step of its own.
 
     Examples
     --------
@@ -142,11 +142,7 @@ def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale:
     rows, _ = as_ranks(given, n_items, name)
     check_exact(name, rows)
     check_all_ranked(name, rows)
-    for x in np.flatnonzero(rows.n_relevant != 1)[:1]:
-        raise ValueError(
-            f"{name}[{x}] has {rows.n_relevant[x]} relevant items; {name} must have one per "
-            f"instance: to count each item as an instance, pass {name}.best"
-        )
+    check_single(name, rows)
     first, length, n = rows.best, rows.n_tied + 1, rows.n_items
     if not first.size:
         raise ValueError(f"{name} is empty; {name} must hold a rank")
@@ -221,12 +217,9 @@ def _turns(lead: NDArray[Any], noise: float) -> IntArray:
 def _compared(points: NDArray[Any], lead: FloatArray, noise: float, total: int) -> Dominance:
     """Gather what the difference of the curves at these points says; all of it is `total`."""
     crossings = points[_turns(lead, noise)[1:]]
-    found: list[tuple[float, float | None]] = []
+    found: list[Any] = []
     for side in (1, -1):
         most = float((side * lead).max())
-        if most < noise:
-            found.append((0.0, None))
-        else:
-            found.append((most / total, points[(side * lead > most - noise).argmax()].item()))
-    (ahead, ahead_at), (behind, behind_at) = found
-    return Dominance(tuple(crossings.tolist()), ahead, ahead_at, behind, behind_at)
+        at = points[(side * lead > most - noise).argmax()].item()
+        found += [0.0, None] if most < noise else [most / total, at]
+    return Dominance(tuple(crossings.tolist()), *found)

@@ -40,21 +40,18 @@ class Difference:
     other : float
         The other number.
     other_bounds : Bounds
-        The values that the other's exact metric can have, if its number is the mean over all
-        users and samples.
+        The values that its exact metric can have, if it is the mean over all users and samples.
     value : float
         The first number minus the other.
     standard_error : Bounds or None
-        The standard error of the difference. The larger value is for two results that are
-        independent of each other. The smaller value is the least possible one, for two results
-        that agree about each user as far as they can. None without the number of users.
+        The standard error of the difference, from the least possible one, for two results that
+        agree about each user as far as they can, to that of independent ones. None without the
+        number of users.
     interval : Bounds or None
-        The interval of the mean difference, if the results are independent (Newcombe 1998, method
-        10).
+        The interval of the mean difference of independent results (Newcombe 1998, method 10).
     beyond_chance : bool or None
-        True if the interval excludes 0. False if the difference could be chance even with the least
-        standard error. None if the answer depends on the values of the single users, or if the
-        number of users is not known.
+        True if the interval excludes 0; False if the difference could be chance even with the least
+        standard error; None if the single users' values decide, or their number is not known.
     order_known : bool
         True if the bounds of the two exact metrics do not overlap.
 
@@ -87,15 +84,13 @@ class Explanation:
     cutoff : float or None
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
     bounds : Bounds
-        The values that the exact metric can have, if `value` is the mean over all users and
-        samples.
+        The values that the exact metric can have if `value` is the mean over users and samples.
     standard_error : float or None
-        The largest possible standard error of `value`. For a metric with only two values, such as
-        `Recall`, this is the standard error itself. None without the number of users.
+        The largest possible standard error of `value`, and the standard error itself for a metric
+        with two values, such as `Recall`. None without the number of users.
     interval : Bounds or None
-        The interval of the mean over all users and samples, by Wilson's method: it covers the
-        mean with about this confidence, and with less where the mean is within a few users' shares
-        of an end.
+        The interval of the mean over all users and samples, by Wilson's method: its confidence is
+        less where the mean is within a few users' shares of an end.
     bounds_with_error : Bounds or None
         The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None
@@ -137,10 +132,9 @@ class Explanation:
         Returns
         -------
         DataFrame
-            A column for each attribute. Metrics are given by their names; bounds have two columns,
-            such as bounds_low and bounds_high, and the draw has n_items, n_samples and replacement.
-            The attributes of the difference come last, as in difference_value. An attribute that
-            is None has no column.
+            A column for each attribute that is not None. Bounds have two, such as bounds_low and
+            bounds_high, the draw has n_items, n_samples and replacement, and the attributes of the
+            difference come last, as in difference_value.
 
         Examples
         --------
@@ -154,10 +148,7 @@ class Explanation:
 
         against = {} if self.difference is None else vars(self.difference)
         row: dict[str, Any] = {}
-        for name, each in [
-            *vars(self).items(),
-            *((f"difference_{name}", each) for name, each in against.items()),
-        ]:
+        for name, each in (vars(self) | {f"difference_{x}": y for x, y in against.items()}).items():
             if isinstance(each, Bounds):
                 row |= {f"{name}_low": each.low, f"{name}_high": each.high}
             elif isinstance(each, Draw):
@@ -222,9 +213,7 @@ def explain(
     **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
     computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points
     :math:`(g(r), M(r))`, so what it can reach is their convex hull. The bounds are its lower and
-    upper end above `value`, or above what is rounded to it; a distribution on at most two ranks
-    attains each. For `Recall` at k,
-    and the exact one at K,
+    upper end above `value`, or above what is rounded to it. For `Recall` at k, and at K of all,
 
     .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
               \le \min\Big(1, \frac{v}{g(K)}\Big).
@@ -235,9 +224,8 @@ def explain(
     **The standard error** is over users and samples, if each user's value is drawn independently.
     With a and b the least and the largest value of a sampled rank, their variance is at most
     :math:`(b - v)(v - a)` (Bhatia & Davis 2000), which is :math:`v (1 - v)` for `Recall`, and no
-    less, as it has two values. If the users are taken as given, and samples alone are random, it is
-    still no larger. The interval is Wilson's (1927), which stays within a and b, and does not
-    shrink to a point where :math:`v` is one of them.
+    less, as it has two values. If samples alone are random, it is still no larger. The interval is
+    Wilson's (1927), which stays within a and b, and does not shrink to a point at either.
 
     Examples
     --------
@@ -269,17 +257,14 @@ def explain(
     as_kind("metric", metric, Metric, "Recall(k=10)")
     exact = metric if exact_metric is None else exact_metric
     as_kind("exact_metric", exact, Metric, "Recall(k=10)")
-    n, m = number_of_items("draw", draw), draw.n_samples
+    n, m = number_of_items(draw), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
     if m >= n:
         raise ValueError(
-            f"draw.n_samples is {m}; it must be below draw.n_items, {n}: nobody samples who could "
-            "rank all items, so the two may be swapped"
+            f"draw.n_samples is {m}; it must be below draw.n_items, {n}; the two may be swapped"
         )
     if m > MOST_SAMPLES:
-        raise ValueError(
-            f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES} to explain"
-        )
+        raise ValueError(f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES}")
     curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
     v = curve.as_mean("value", value)
     users = None if n_users is None else as_integer("n_users", n_users)
@@ -342,7 +327,7 @@ def _is_binary(values: FloatArray) -> bool:
 
 def _sentences(found: Explanation) -> list[str]:
     """Return what an explanation says, in sentences."""
-    m, n, exact = found.draw.n_samples, number_of_items("draw", found.draw), found.exact_metric
+    m, n, exact = found.draw.n_samples, number_of_items(found.draw), found.exact_metric
     drawn = "with" if found.draw.replacement else "without"
     said = [
         f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among "
@@ -400,9 +385,8 @@ def _against(found: Explanation, difference: Difference) -> list[str]:
             f"{by}, no more than chance explains, however much the two systems agree about each "
             "user."
         )
-    order = "either can be the better one"
-    if difference.order_known:
-        order = "the order of the exact ones is known"
+    known = difference.order_known
+    order = "the order of the exact ones is known" if known else "either can be the better one"
     return [
         chance,
         f"Chance aside, exact {found.exact_metric} of the other system "
@@ -497,11 +481,8 @@ class Curve:
 
     def interval(self, v: float, n_users: int, z: float) -> Bounds:
         """Return the means that are at most z of their own standard errors away from v."""
-        ends = [
-            self._away(sign * z, end, n_users)
-            for sign, end in zip((-1, 1), self.unrounded(v), strict=True)
-        ]
-        return Bounds(*ends)
+        low, high = self.unrounded(v)
+        return Bounds(self._away(-z, low, n_users), self._away(z, high, n_users))
 
     def _away(self, z: float, v: float, n_users: int) -> float:
         """Return the mean that is z of its standard errors above v, or below for a negative z."""

@@ -3,7 +3,6 @@
 from sampled_metrics.corrections.estimators import (
     BiasVariance,
     ConstrainedLeastSquares,
-    LeastSquares,
     MappedCutoff,
     Multinomial,
     RankEstimate,
@@ -22,7 +21,6 @@ __all__ = [
     "ConstrainedLeastSquares",
     "CorrectedMetric",
     "Estimator",
-    "LeastSquares",
     "MappedCutoff",
     "Multinomial",
     "Problem",

@@ -16,17 +16,15 @@ from sampled_metrics._arguments import (
     as_choice,
     as_flag,
     as_integer,
-    as_kind,
     as_number,
 )
 from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
-from sampled_metrics.sampling import Draw
+from sampled_metrics.sampling import Draw, number_of_items
 
 __all__ = [
     "BiasVariance",
     "ConstrainedLeastSquares",
-    "LeastSquares",
     "MappedCutoff",
     "Multinomial",
     "RankEstimate",
@@ -107,16 +105,21 @@ class BiasVariance(Estimator):
               + \gamma \operatorname{Var}[\hat M(S) \mid r] \right)
 
     These are equations 24 and 25 of Krichene & Rendle (2020). With :math:`\gamma = 1` the estimate
-    is the mean of the metric given the sampled rank, equation 26; with :math:`\gamma = 0` it is
-    that of `LeastSquares`.
+    is the mean of the metric given the sampled rank, equation 26.
+
+    With :math:`\gamma = 0` this is least squares, equation 22: the least average squared bias,
+    whatever its variance. That problem is ill-conditioned: with more than a few dozen samples,
+    double precision cannot hold its solution. The part that belongs to singular values below
+    rounding is then left out, and the bias is somewhat larger than the least possible one. The
+    estimates are huge and of both signs, and useful as a lesson only.
 
     Parameters
     ----------
     gamma : float
         Weight of the variance, in [0, 1].
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
+        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
+        by the ranks 1, 2, ...
 
     Examples
     --------
@@ -130,11 +133,9 @@ class BiasVariance(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, gamma: float, prior: ArrayLike | None = None) -> None:
-        weight = as_number("gamma", gamma, zero=True)
-        if weight > 1:
+        if as_number("gamma", gamma, zero=True) > 1:
             raise ValueError(f"gamma is {gamma}; gamma must be at most 1")
-        object.__setattr__(self, "gamma", weight)
-        object.__setattr__(self, "prior", as_prior(prior))
+        vars(self).update(gamma=float(gamma), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve equation 25: see `Estimator.solve`."""
@@ -148,41 +149,6 @@ class BiasVariance(Estimator):
         matrix = (1 - self.gamma) / share[:, None] * problem.gram
         matrix[np.diag_indices(len(matrix))] += self.gamma
         return np.asarray(np.linalg.solve(matrix, ((weights * exact) @ p) / share))
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class LeastSquares(Estimator):
-    r"""The table with the least average squared bias, whatever its variance.
-
-    .. math:: \hat M = \operatorname{argmin} \sum_{r=1}^n \pi_r
-              (E[\hat M(S) \mid r] - M(r))^2
-
-    These are equations 21 and 22 of Krichene & Rendle (2020). The problem is ill-conditioned: with
-    more than a few dozen samples, double precision cannot hold its solution. The part that belongs
-    to singular values below rounding is then left out, and the bias is somewhat larger than the
-    least possible one. The estimates are huge and of both signs, and useful as a lesson only.
-
-    Parameters
-    ----------
-    prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
-
-    Examples
-    --------
-    >>> from sampled_metrics import Draw, Recall
-    >>> LeastSquares().fit(Recall(k=10), Draw(3, n_items=1000)).values.round(2)
-    array([ 0.15, -0.23,  0.15, -0.04])
-    """
-
-    prior: FloatArray | None = field(default=None, repr=False)
-
-    def __init__(self, prior: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "prior", as_prior(prior))
-
-    def solve(self, problem: Problem) -> FloatArray:
-        """Solve equation 22: see `Estimator.solve`."""
-        return _by_svd(problem, gamma=0)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -202,8 +168,8 @@ class ConstrainedLeastSquares(Estimator):
         Whether the estimates must, in addition, not fall below 0. The numbers printed in the paper
         come from such tables.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
+        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
+        by the ranks 1, 2, ...
 
     Examples
     --------
@@ -217,8 +183,7 @@ class ConstrainedLeastSquares(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, *, non_negative: bool = True, prior: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "non_negative", as_flag("non_negative", non_negative))
-        object.__setattr__(self, "prior", as_prior(prior))
+        vars(self).update(non_negative=as_flag("non_negative", non_negative), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve the constrained problem: see `Estimator.solve`."""
@@ -254,8 +219,8 @@ class Multinomial(Estimator):
     n_users : int
         Number of users :math:`|D|` whose estimates are averaged, at least 1.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. The index of a Series,
-        unless it is 0, 1, ..., must be the ranks 1, 2, ...
+        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
+        by the ranks 1, 2, ...
 
     Examples
     --------
@@ -269,8 +234,7 @@ class Multinomial(Estimator):
     prior: FloatArray | None = field(default=None, repr=False)
 
     def __init__(self, n_users: int, prior: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "n_users", as_integer("n_users", n_users))
-        object.__setattr__(self, "prior", as_prior(prior))
+        vars(self).update(n_users=as_integer("n_users", n_users), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
         """Solve the normal equations: see `Estimator.solve`."""
@@ -334,7 +298,7 @@ class MappedCutoff(Estimator):
 
     def __post_init__(self) -> None:
         as_choice("mapping", self.mapping, ("linear", "bound", "beta"))
-        object.__setattr__(self, "a", as_number("a", self.a))
+        vars(self)["a"] = as_number("a", self.a)
 
     def cutoffs(self, draw: Draw) -> FloatArray:
         """Compute the exact cutoff f(k) of each sampled one.
@@ -354,8 +318,7 @@ class MappedCutoff(Estimator):
         ValueError
             If the draw does not have one number of items for all instances.
         """
-        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-        return self._cutoffs(as_integer("draw.n_items", draw.n_items, low=2), draw.n_samples)
+        return self._cutoffs(number_of_items(draw), draw.n_samples)
 
     def _cutoffs(self, n: int, m: int) -> FloatArray:
         from scipy.special import gammaln
@@ -374,7 +337,7 @@ class MappedCutoff(Estimator):
             raise ValueError(f"metric is {problem.metric}; MappedCutoff estimates Recall only")
         if problem.n_relevant > 1:
             raise ValueError(
-                f"n_relevant is {problem.n_relevant}; MappedCutoff is for 1 relevant item"
+                f"n_relevant is {problem.n_relevant}; MappedCutoff takes 1 relevant item"
             )
         n, m = problem.n_items, problem.n_samples
         k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
@@ -410,10 +373,8 @@ def _by_svd(problem: Problem, gamma: float) -> FloatArray:
 
 
 def _check_possible(share: FloatArray) -> None:
-    if (impossible := share < np.finfo(float).tiny).any():
-        i = int(np.argmax(impossible)) + 1
+    for i in np.flatnonzero(share < np.finfo(float).tiny)[:1]:
         raise ValueError(
-            f"no rank that the prior allows leads to sampled rank {i} of {len(share)}, so its "
-            "estimate is undefined; leave out instances with few items, or choose another prior "
-            "or fewer samples"
+            f"no rank that the prior allows leads to sampled rank {i + 1} of {len(share)}; leave "
+            "out instances with few items, or choose another prior or fewer samples"
         )

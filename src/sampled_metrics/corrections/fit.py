@@ -23,10 +23,11 @@ from sampled_metrics._arguments import (
     shown,
 )
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_one_each, check_sampled
+from sampled_metrics.ranks import Ranks, as_ranks, check_one_each, check_sampled
 from sampled_metrics.sampling import (
     HEAD,
     Draw,
+    as_draw,
     blocks,
     by_count,
     chain_probabilities,
@@ -88,24 +89,20 @@ class Problem:
 
     def __post_init__(self) -> None:
         as_kind("metric", self.metric, Metric, "Recall(k=10)")
-        number_of_items("draw", self.draw)
-        for name in ("order", "n_relevant"):
-            object.__setattr__(self, name, as_integer(name, getattr(self, name)))
-        if self.order > self.n_relevant:
-            raise ValueError(f"order is {self.order}; order must be at most {self.n_relevant}")
-        if self.prior is not None:
-            prior = as_probabilities("prior", self.prior)
-            if prior.shape != (self.n_items,):
-                raise ValueError(
-                    f"prior has shape {prior.shape}; prior must have one entry per rank, "
-                    f"({self.n_items},)"
-                )
-            object.__setattr__(self, "prior", read_only(prior))
+        n, q = number_of_items(self.draw), as_integer("n_relevant", self.n_relevant)
+        order, prior = as_integer("order", self.order), as_prior(self.prior)
+        if order > q:
+            raise ValueError(f"order is {order}; order must be at most {q}")
+        if prior is not None and prior.shape != (n,):
+            raise ValueError(
+                f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
+            )
+        vars(self).update(order=order, n_relevant=q, prior=prior)
 
     @property
     def n_items(self) -> int:
         """Number of items n of the draw."""
-        return number_of_items("draw", self.draw)
+        return number_of_items(self.draw)
 
     @property
     def n_samples(self) -> int:
@@ -162,18 +159,17 @@ class Problem:
         ValueError
             If such a metric meets so many items that not all ranks fit in memory.
         """
-        if self.prior is None:
-            ranks, weights, p = _uniform_design(self.draw, self._far_cut)
-        else:
-            ranks, weights, p = _design(self.draw, self._far_cut, self.prior)
+        given = self.draw, self._far_cut
+        uniform = self.prior is None
+        ranks, weights, p = _uniform_design(*given) if uniform else _design(*given, self.prior)
         if self.metric.smooth or self._is_smooth(ranks, weights):
             return weights, p, self.exact_values(ranks)
         n, m = self.n_items, self.n_samples
         if n * (m + 1) > MOST_AT_ONCE:
             raise ValueError(
                 f"metric is {self.metric}, whose gain is not smooth in the rank; a correction has "
-                f"to sum over all {n} ranks, and {m} samples leave memory for "
-                f"{MOST_AT_ONCE // (m + 1)}: give the metric a cutoff k where the gain jumps"
+                f"to sum over all {n} ranks, of which memory holds {MOST_AT_ONCE // (m + 1)}: give "
+                "the metric a cutoff k where the gain jumps"
             )
         every = np.arange(1, n + 1)
         weights = np.full(n, 1 / n) if self.prior is None else self.prior
@@ -218,7 +214,7 @@ class Problem:
 def _design(
     draw: Draw, cut: int | None, prior: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    n, m, again = number_of_items("draw", draw), draw.n_samples, draw.replacement
+    n, m, again = number_of_items(draw), draw.n_samples, draw.replacement
     ranks, weights = rank_grid(n, m, cut, prior, replacement=again)
     return ranks, weights, probabilities(ranks, n, m, replacement=again)
 
@@ -254,7 +250,7 @@ class CorrectedMetric:
         self.metric, self.draw, self.estimator = metric, draw, estimator
         self._tables: dict[tuple[int, int], FloatArray] = {}
         self._sizes = np.asarray(draw.n_items, dtype=np.int64)  # no axis: one for all
-        for n in sorted(set(self._sizes.ravel().tolist())):
+        for n in np.unique(self._sizes).tolist():
             self._terms(1, n)
 
     @property
@@ -264,19 +260,15 @@ class CorrectedMetric:
         The shape is (n_samples + 1,), or (n_instances, n_samples + 1) if the draw has a number of
         items for each instance.
         """
-        if self._sizes.ndim == 0:
-            table: FloatArray = self._terms(1, self._one_number())[0]
-            return table
         n, which = np.unique(self._sizes, return_inverse=True)
-        tables = np.stack([self._terms(1, int(size))[0] for size in n])
-        return tables[which]
+        tables = np.stack([self._terms(1, size)[0] for size in n.tolist()])
+        return read_only(tables[which.reshape(self._sizes.shape)])
 
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
 
-        For each number q of relevant items, the table is fitted at the first call and then kept.
-        This takes up to q fits, or up to k with a cutoff k. Each fit takes a few milliseconds with
-        the estimators of this package.
+        The table takes up to q fits, or up to k with a cutoff k, of a few milliseconds each with
+        the estimators of this package; it is fitted at the first call and then kept.
 
         Parameters
         ----------
@@ -295,9 +287,8 @@ class CorrectedMetric:
         Raises
         ------
         ValueError
-            If too few items are irrelevant; if several are relevant, and the estimator has a
-            prior (which describes a single relevant item), or the metric is not a sum over
-            them; if `n_items` is missing.
+            If too few items are irrelevant or `n_items` is missing; if several are relevant, and
+            the estimator has a prior, or the metric is not a sum over them.
 
         Examples
         --------
@@ -306,15 +297,10 @@ class CorrectedMetric:
         array([[0.5, 0.5, 0. , 0. ],
                [0.5, 0. , 0. , 0. ]])
         """
-        n = self._one_number() if n_items is None else as_integer("n_items", n_items, low=2)
+        if n_items is None and self._sizes.ndim:
+            raise ValueError("draw.n_items is one per instance; give n_items to choose a table")
+        n = as_integer("n_items", self._sizes if n_items is None else n_items, low=2)
         return self._terms(as_integer("n_relevant", n_relevant), n)
-
-    def _one_number(self) -> int:
-        if self._sizes.ndim != 0:
-            raise ValueError(
-                "n_items of the draw is one per instance; fit one number for its terms"
-            )
-        return int(self._sizes)
 
     def _terms(self, q: int, n_items: int) -> FloatArray:
         """Return the table for q relevant among `n_items`, shape (q, n_samples + 1)."""
@@ -328,10 +314,6 @@ class CorrectedMetric:
             prior = self.estimator.prior
             if prior is not None and q > 1:
                 raise ValueError(f"n_relevant is {q}; the estimator's prior is for 1 relevant item")
-            if prior is not None and prior.shape != (n,):
-                raise ValueError(
-                    f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
-                )
             table = np.zeros((q, m + 1))
             draw = Draw(m, n_items=n, replacement=self.draw.replacement)
             for j in range(1, q + 1 if k is None else min(q, k) + 1):
@@ -352,10 +334,9 @@ class CorrectedMetric:
         Parameters
         ----------
         sampled_ranks : Ranks or array_like of int
-            Sampled ranks, in 1, ..., ``n_samples + 1``; a plain array holds one relevant item per
-            entry. With q relevant items, they go up to ``n_samples + q``. Where ranks have ties,
-            the estimate is its mean over all ways to break them. If the draw has a number of items
-            for each instance, the last axis has one entry per instance.
+            Sampled ranks, from 1 to ``n_samples + q`` with q relevant items; a plain array holds
+            one relevant item per entry. The estimate is its mean over all ways to break ties. If
+            the draw has a number of items for each instance, these are the last axis.
 
         Returns
         -------
@@ -369,13 +350,7 @@ class CorrectedMetric:
             those of the draw, or as `terms`.
         """
         rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
-        m = self.draw.n_samples
-        check_all_ranked("sampled_ranks", rows)
-        check_sampled("sampled_ranks", rows, m)
-        worst = rows.best + rows.n_tied
-        if (bad := worst - rows.order > m).any():
-            most = f"1, {m + 1}" if rows.is_one_each else "the number of relevant items"
-            refuse("sampled_ranks", worst, bad, f"at most n_samples + {most}")
+        check_sampled("sampled_ranks", rows, self.draw.n_samples)
         fitted = self._items_each("sampled_ranks", shape)
         if rows.is_one_each and rows.gains is None:
             return self._look_up(rows, shape)
@@ -397,15 +372,11 @@ class CorrectedMetric:
         return (_at(sums, first + length) - _at(sums, first)) / length
 
     def _items_each(self, name: str, shape: tuple[int, ...]) -> IntArray:
-        """Return the number of items for which each instance's table was fitted.
-
-        Instances are the last axis of an array of this shape.
-        """
+        """Return for how many items each instance's table was fitted; the last axis is theirs."""
         n = self._sizes
         if n.ndim and n.shape != shape[-1:]:
             raise ValueError(
-                f"{name} has shape {shape}; its last axis must have one entry per instance of the "
-                f"draw, {len(n)}"
+                f"{name} has shape {shape}; its last axis must hold the draw's {len(n)} instances"
             )
         return np.broadcast_to(n, shape[-1:])
 
@@ -415,11 +386,11 @@ class CorrectedMetric:
         Parameters
         ----------
         ranks : Ranks or array_like of int
-            Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
-            Where ranks have ties, the expectation is also over the ways to break them.
+            Exact ranks; a plain array holds one relevant item per entry. The expectation is also
+            over the ways to break ties.
         draw : Draw, optional
-            The draw that is really made, if it is not the one that the table was fitted for. It
-            must have the same number of samples.
+            The draw that is really made, if it is not the one that the table was fitted for, with
+            the same number of samples.
 
         Returns
         -------
@@ -474,10 +445,9 @@ class CorrectedMetric:
     def variance(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
         r"""Compute the variance of the estimate at exact ranks, over all samples.
 
-        The sampled ranks of several relevant items depend on each other, and the variance takes
-        this into account: given how many sampled items are above one of them, those between it and
-        the next are again a sample of the items that are left. The time is :math:`O(q m^2)` for an
-        instance with q relevant items.
+        The sampled ranks of several relevant items depend on each other: given how many sampled
+        items are above one of them, those between it and the next are again a sample of the items
+        that are left. The time is :math:`O(q m^2)` for an instance with q relevant items.
 
         Parameters
         ----------
@@ -536,24 +506,17 @@ class CorrectedMetric:
         self, ranks: Ranks | ArrayLike, draw: Draw | None
     ) -> tuple[Ranks, tuple[int, ...], Draw]:
         """Return exact ranks, the shape of results, and the draw as it is really made."""
-        real = self._real(draw)
+        real = self.draw if draw is None else draw
+        as_kind("draw", real, Draw, "Draw(n_samples=100, n_items=10_000)")
+        m, sizes = self.draw.n_samples, np.shape(np.asarray(real.n_items))
+        if real.n_samples != m:
+            raise ValueError(f"draw.n_samples is {real.n_samples}; it was fitted for {m}")
+        if sizes and self._sizes.shape not in ((), sizes):
+            fitted = self._sizes.shape
+            raise ValueError(f"draw.n_items has shape {sizes}; it was fitted for shape {fitted}")
         rows, _, shape = real.rows_of(ranks)
         self._items_each("ranks", shape)
         return rows, shape, real
-
-    def _real(self, draw: Draw | None) -> Draw:
-        """Return the draw as it is really made."""
-        if draw is None:
-            return self.draw
-        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-        if draw.n_samples != self.draw.n_samples:
-            raise ValueError(
-                f"draw.n_samples is {draw.n_samples}; it was fitted for {self.draw.n_samples}"
-            )
-        fitted, real = (np.asarray(n).shape for n in (self.draw.n_items, draw.n_items))
-        if fitted and real and fitted != real:
-            raise ValueError(f"draw.n_items has shape {real}; it was fitted for shape {fitted}")
-        return draw
 
     def _expect(
         self,
@@ -575,11 +538,7 @@ class CorrectedMetric:
 
 def _at(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
-    each: FloatArray
-    if tables.ndim == 1:
-        each = tables[place]
-        return each
-    each = tables[np.arange(len(tables)), place]
+    each: FloatArray = tables[place] if tables.ndim == 1 else tables[np.arange(len(tables)), place]
     return each
 
 
@@ -627,9 +586,8 @@ class Estimator(ABC):
         Raises
         ------
         ValueError
-            If `metric` is not a `Metric`, `draw` is not a `Draw` or does not know `n_items`, or
-            the estimator's prior has another number of ranks; or if an estimator averages over
-            ranks and no exact rank leads to some sampled rank.
+            If `draw` does not know `n_items`, the estimator's prior has another number of ranks, or
+            no exact rank leads to some sampled rank.
 
         Notes
         -----
@@ -641,15 +599,9 @@ class Estimator(ABC):
         not.
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
-        as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-        if draw.n_items is None:
+        if (shape := np.shape(np.asarray(as_draw(draw).n_items)))[1:]:
             raise ValueError(
-                "draw.n_items is None; a fit needs the number of items: "
-                f"Draw({draw.n_samples}, n_items=...)"
-            )
-        if (shape := np.shape(np.asarray(draw.n_items)))[1:]:
-            raise ValueError(
-                f"draw.n_items has shape {shape}; a fit needs one number, or one per instance"
+                f"draw.n_items has shape {shape}; a fit needs one number, or a flat list"
             )
         return CorrectedMetric(metric, draw, self)
 

@@ -21,14 +21,18 @@ from sampled_metrics._arguments import (
     as_flag,
     as_generator,
     as_integers,
-    as_kind,
     as_number,
     refuse,
-    same_index,
     shown,
 )
 from sampled_metrics.ranks import Ranks, as_ranks
-from sampled_metrics.sampling import Draw, probabilities
+from sampled_metrics.sampling import (
+    Draw,
+    as_draw,
+    check_single,
+    one_sampled_each,
+    probabilities,
+)
 
 __all__ = ["AdaptiveSample", "estimate_rank_distribution", "sample_adaptively"]
 
@@ -72,11 +76,10 @@ def estimate_rank_distribution(
         What to optimize.
     tolerance : float
         For "likelihood": stop when no distribution that is constant in the groups of the Notes
-        can have a mean log-likelihood that is higher by more than this. A smaller value makes the
-        estimate rougher.
+        can have a mean log-likelihood that is higher by more than this.
     gamma : float
-        For "entropy": the weight of the entropy, positive. A smaller value makes the estimate
-        rougher.
+        For "entropy": the weight of the entropy, positive. A smaller value of either makes the
+        estimate rougher.
 
     Returns
     -------
@@ -86,10 +89,9 @@ def estimate_rank_distribution(
     Raises
     ------
     ValueError
-        If there are no users; if a sampled rank is outside 1..n_samples + 1, or a number of
-        samples is above ``draw.n_samples``; if the method is "entropy" and `n_items` or
-        `n_samples` differs between users; if `tolerance` is too small, or `gamma` too small or
-        too large, for the solver to find a solution.
+        If there are no users, or a number is out of its range; if the method is "entropy" and
+        `n_items` or `n_samples` differs between users; if `tolerance` is too small, or `gamma` too
+        small or too large, for the solver to find a solution.
 
     Notes
     -----
@@ -114,10 +116,12 @@ def estimate_rank_distribution(
     >>> f"Recall@50 is {Recall(k=50).mean(ranks)}, estimated {shares[:50].sum():.3f}"
     'Recall@50 is 0.05, estimated 0.045'
     """
-    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
     as_choice("method", method, ("likelihood", "entropy"))
     stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
-    sampled, m, n = _each_user(sampled_ranks, draw, n_samples)
+    each = one_sampled_each(sampled_ranks, as_draw(draw), n_samples)
+    sampled, m, n = map(np.ravel, each)
+    if (bad := (n == 2) & (sampled > 1) & (sampled <= m)).any():
+        refuse("sampled_ranks", sampled, bad, "1 or n_samples + 1 where n_items is 2")
     ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
         shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
@@ -129,53 +133,12 @@ def estimate_rank_distribution(
     return np.repeat(shares / sizes, sizes)
 
 
-def _each_user(
-    sampled_ranks: Ranks | ArrayLike, draw: Draw, n_samples: ArrayLike | None
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sampled rank, number of samples and number of items of each user, flat."""
-    if isinstance(sampled_ranks, Ranks):
-        if not sampled_ranks.is_one_each or sampled_ranks.has_ties:
-            raise ValueError(
-                "sampled_ranks has ties, or users with several relevant items or none; "
-                "sampled_ranks must hold one rank per user"
-            )
-        sampled_ranks = sampled_ranks.best
-    same_index(sampled_ranks=sampled_ranks, n_samples=n_samples)
-    sampled = as_integers("sampled_ranks", sampled_ranks)
-    if not sampled.size:
-        raise ValueError("sampled_ranks is empty; there is nothing to learn from")
-    if draw.n_items is None:
-        raise ValueError(
-            "draw.n_items is None; an estimate needs the number of items: "
-            f"Draw({draw.n_samples}, n_items=...)"
-        )
-    most = draw.n_samples
-    given = most if n_samples is None else n_samples
-    m = as_integers("n_samples", given, 1, most, f"draw.n_samples, {most}")
-    m = _broadcast("n_samples", m, sampled)
-    n = _broadcast("draw.n_items", np.asarray(draw.n_items), sampled)
-    as_integers("sampled_ranks", sampled, 1, m + 1, "n_samples + 1")
-    if (bad := (n == 2) & (sampled > 1) & (sampled <= m)).any():
-        refuse("sampled_ranks", sampled, bad, "1 or n_samples + 1 where n_items is 2")
-    return sampled.ravel(), m.ravel(), n.ravel()
-
-
-def _broadcast(name: str, numbers: IntArray, sampled: IntArray) -> IntArray:
-    if numbers.shape not in ((), sampled.shape):
-        raise ValueError(
-            f"{name} has shape {numbers.shape}, sampled_ranks has shape {sampled.shape}; "
-            f"{name} must be one number or one per user"
-        )
-    return np.broadcast_to(numbers, sampled.shape)
-
-
 def _one(name: str, numbers: IntArray) -> int:
     """Return the number that all users share."""
-    if (other := numbers != numbers[0]).any():
-        x = int(np.argmax(other))
+    for other in numbers[numbers != numbers[0]][:1]:
         raise ValueError(
-            f"{name} is {numbers[0]} for one user and {numbers[x]} for another; "
-            'for method "entropy" it must be the same for all; use method="likelihood"'
+            f"{name} is {numbers[0]} for one user and {other} for another; for method "
+            '"entropy" it must be the same for all; use method="likelihood"'
         )
     return int(numbers[0])
 
@@ -212,10 +175,11 @@ def _by_likelihood(
     replacement: bool,
 ) -> FloatArray:
     """Return the share of each group of ranks by expectation maximization."""
-    first, users = _distinct(n, m, sampled)
-    p = _likelihoods(
-        ranks[:, None], n[first], m[first], sampled[first] - 1, replacement=replacement
-    )
+    import pandas as pd
+
+    by = {"n": n, "m": m, "sampled": sampled}
+    n, m, sampled, users = pd.DataFrame(by).groupby([*by]).size().reset_index().to_numpy().T
+    p = _likelihoods(ranks[:, None], n, m, sampled - 1, replacement=replacement)
     f = users / users.sum()
     shares: FloatArray = sizes / sizes.sum()
     for _ in range(MAX_ITERATIONS):
@@ -226,16 +190,6 @@ def _by_likelihood(
     raise ValueError(
         f"tolerance is {tolerance}; tolerance must be larger: {MAX_ITERATIONS} steps end above it"
     )
-
-
-def _distinct(*columns: IntArray) -> tuple[IntArray, IntArray]:
-    """Return where each different row is first, and how often it is there."""
-    row = np.zeros_like(columns[0])
-    for column in columns:
-        values, which = np.unique(column, return_inverse=True)
-        row = np.unique(row * len(values) + which, return_inverse=True)[1]
-    first, counts = np.unique(row, return_index=True, return_counts=True)[1:]
-    return first, counts
 
 
 def _likelihoods(
@@ -353,8 +307,8 @@ def sample_adaptively(
     Raises
     ------
     ValueError
-        If a rank or a number is out of range, as `Draw` says; if `sizes` is not a flat, ascending
-        list; if an instance does not have one relevant item, or `n_items` is not known.
+        If a number is out of range; if `sizes` is not a flat, ascending list; if an instance does
+        not have one relevant item, or `n_items` is not known.
 
     Examples
     --------
@@ -377,7 +331,10 @@ def sample_adaptively(
         refuse("sizes", s, steps < 1, "ascending")
     again, generator = as_flag("replacement", replacement), as_generator(rng)
     rows, shape = as_ranks(ranks, n_items)
-    n = _items_to_draw(rows, 1 if again else int(s[-1]))
+    check_single("ranks", rows)
+    n = Draw(1, replacement=again).rows_of(rows)[1]
+    if not again and (bad := s >= n.min()).any():
+        refuse("sizes", s, bad, f"below n_items, {n.min()}, without replacement")
     r = rows.break_ties("random", rng=generator).best
     sampled, n_samples = np.ones_like(r), np.zeros_like(r)
     for step in steps.tolist():
@@ -387,25 +344,3 @@ def sample_adaptively(
         sampled[go] = Draw(step, n_items=left, replacement=again).rvs(r[go], rng=generator)
         n_samples[go] += step
     return AdaptiveSample(sampled.reshape(shape), n_samples.reshape(shape))
-
-
-def _items_to_draw(rows: Ranks, most: int) -> IntArray:
-    """Return the number of items of each instance; refuse fewer irrelevant ones than `most`."""
-    if not rows.is_one_each:
-        x = int(np.argmax((rows.n_relevant != 1) | (rows.n_ranked != 1)))
-        raise ValueError(
-            f"ranks[{x}] has {rows.n_relevant[x]} relevant items and {rows.n_ranked[x]} ranks; "
-            "each instance must have one relevant item, and its rank"
-        )
-    n = rows.n_items
-    if n is None:
-        raise ValueError("n_items is None, and the ranks do not know it; give n_items")
-    if (few := n < 2).any():
-        refuse("n_items", n, few, "at least 2")
-    if (few := n - 1 < most).any():
-        x = int(np.argmax(few))
-        raise ValueError(
-            f"sizes ends with {most}; without replacement it must end with at most the number of "
-            f"irrelevant items, {n[x] - 1} for instance {x}"
-        )
-    return n

@@ -17,6 +17,7 @@ from sampled_metrics._arguments import (
     as_users,
     index_of,
     is_table,
+    labels_of,
     no_index,
     refuse,
     shown,
@@ -79,12 +80,16 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
             raise ValueError(f"{name} has shape {shape}; {name} must be one rank per user")
         if made[name].weights is not None:
             raise ValueError(f"{name} has weights; only metric.mean(ranks) weighs users")
+    if any(theirs is None for theirs in users.values()):  # an index 0, 1, ... is then no names
+        indexed = [key for key, given in named.items() if not isinstance(given, Ranks)]
+        plain = [called.format(key) for key in indexed if labels_of(named[key]) is None]
+        users |= dict.fromkeys(plain)
     (first, known), *others = users.items()
     for name, theirs in others:
         if (known is None) != (theirs is None):
             nameless, named_by = (name, first) if theirs is None else (first, name)
             raise ValueError(
-                f"{named_by} says who its users are, {nameless} does not; give both users=, or none"
+                f"{named_by} is of named users, and {nameless} is not; give both users=, or none"
             )
         if known is not None and theirs is not None:
             made[name] = made[name][_find(name, theirs, first, known)]
@@ -120,6 +125,15 @@ def as_draw(draw: object, n_items: object) -> Draw:
     if n_items is not None:
         raise ValueError(f"n_items is given beside a draw; use Draw({made.n_samples}, n_items=...)")
     return made
+
+
+def sizes_for(name: str, n_items: Any, group: Aligned) -> Any:
+    """Return one number of items for all users, or one for each of them, in their order."""
+    if n_items is None or (
+        np.ndim(as_array(name, n_items)) == 0 and not isinstance(n_items, Mapping)
+    ):
+        return n_items
+    return for_users(name, n_items, group)
 
 
 def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:

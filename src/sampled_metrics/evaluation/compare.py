@@ -29,7 +29,7 @@ from sampled_metrics.bounds import Bounds
 from sampled_metrics.corrections import Estimator, Uncorrected
 from sampled_metrics.evaluation._fits import Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, clean_mean, exact_moments, sampled_moments
-from sampled_metrics.evaluation._users import Given, aligned, as_draw, for_users
+from sampled_metrics.evaluation._users import Given, aligned, as_draw, sizes_for
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw
 
@@ -323,8 +323,7 @@ def compare(
     if draw is not None:
         as_draw(draw, n_items)
     users = aligned({"a": a, "b": b}, called="{}")
-    if n_items is not None and np.ndim(n_items):
-        n_items = for_users("n_items", n_items, users)
+    n_items = sizes_for("n_items", n_items, users)
     if len(users.first) < 2:
         raise ValueError(f"a has {len(users.first)} users; a variance needs two or more")
     users = users.exact(n_items if draw is None else draw.n_items, drawn=draw is not None)

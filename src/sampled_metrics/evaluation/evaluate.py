@@ -21,7 +21,7 @@ from sampled_metrics.bounds import Bounds, metric_bounds
 from sampled_metrics.corrections import Estimator
 from sampled_metrics.evaluation._fits import ESTIMATORS, Cell, Fit, Tables, cells_of
 from sampled_metrics.evaluation._moments import Moments, exact_moments, sampled_moments
-from sampled_metrics.evaluation._users import Aligned, Given, aligned, as_draw, for_users
+from sampled_metrics.evaluation._users import Aligned, Given, aligned, as_draw, for_users, sizes_for
 from sampled_metrics.evaluation.results import Evaluation
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, check_sampled
@@ -129,10 +129,9 @@ def evaluate(
     _check_draw(draw, n_items, given, estimators)
     users = aligned(ranks)
     of_users = None if groups is None else for_users("groups", groups, users)
-    if n_items is not None and np.ndim(n_items):
-        n_items = for_users("n_items", n_items, users)
-    if draw is not None and np.ndim(draw.n_items):  # type: ignore[arg-type]
-        for_users("draw.n_items", draw.n_items, users)
+    n_items = sizes_for("n_items", n_items, users)
+    if draw is not None:
+        sizes_for("draw.n_items", draw.n_items, users)
     x = np.flatnonzero(users.first.n_relevant > 0)
     if not x.size:
         raise ValueError("ranks holds no user with a relevant item; there is nothing to average")

@@ -18,7 +18,7 @@ from sampled_metrics._arguments import (
 )
 from sampled_metrics.corrections import Estimator
 from sampled_metrics.evaluation._fits import ESTIMATORS, Fit, Tables, cells_of
-from sampled_metrics.evaluation._users import Given, aligned, for_users
+from sampled_metrics.evaluation._users import Given, aligned, sizes_for
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
@@ -86,8 +86,7 @@ def simulate(
     cells = cells_of(listed, ESTIMATORS if estimators is None else estimators)
     n_runs, show = as_integer("repeats", repeats), as_flag("progress", progress)
     users, generator = aligned(ranks), as_generator(rng)
-    if np.ndim(draw.n_items):  # type: ignore[arg-type]
-        for_users("draw.n_items", draw.n_items, users)
+    sizes_for("draw.n_items", draw.n_items, users)
     users = users.exact(draw.n_items, drawn=False)
     tables = Tables(cells, draw, fit, progress=show)
     rows = []

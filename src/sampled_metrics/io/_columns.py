@@ -78,9 +78,6 @@ class Table:
     def __contains__(self, keyword: str) -> bool:
         return keyword in self.columns
 
-    def at(self, i: int) -> str:
-        return f"{self.name}, row {i}"
-
     def ids(self, keyword: str) -> Ids:
         """Return the ids in a column; none may be missing."""
         import pandas as pd
@@ -88,48 +85,60 @@ class Table:
         series = self.frame[self.columns[keyword]]
         native = series.to_native()
         given = native if isinstance(native, pd.Series) else series.to_numpy()
-        ids = number(given, lambda i: f"{self.at(i)}: {self.columns[keyword]!r}")
+        ids = number(given, self.at(keyword))
         integers = plain_integers(ids.names) if self.is_text else None
         return ids if integers is None else Ids(ids.codes, integers)
+
+    def at(self, keyword: str) -> Callable[[int], str]:
+        """Return what names a cell of a column in an error, by its row."""
+        return lambda i: f"{self.name}, row {i}: {self.columns[keyword]!r}"
 
     def numbers(self, keyword: str) -> NDArray[Any]:
         """Return the numbers in a column, NaN for those that are missing."""
         import narwhals as nw
 
-        column = self.columns[keyword]
-        series = self.frame[column]
+        series, at = self.frame[self.columns[keyword]], self.at(keyword)
         if self.is_text:
-            return _from_text(series.to_numpy(), lambda i: f"{self.at(i)}: {column!r}")
+            return _from_text(series.to_numpy(), at)
         is_decimal = series.dtype.is_decimal()
         values = (series.cast(nw.Float64()) if is_decimal else series).to_numpy()
-        numbers = as_numbers(values, lambda i: f"{self.at(i)}: {column!r}")
+        numbers = as_numbers(values, at)
         if (is_decimal or series.dtype.is_integer()) and rounded(numbers).any():
-            _check_exact(numbers, series.to_list(), lambda i: f"{self.at(i)}: {column!r}")
+            _check_exact(numbers, series.to_list(), at)
         return numbers
 
 
 def column_names(**columns: str) -> dict[str, str]:
     """Return names of columns by their keywords, or say which is none."""
-    for keyword, column in columns.items():
+    for key, column in columns.items():
         if not isinstance(column, str):
-            what = f"{keyword} is {shown(column)}"
-            raise ValueError(f"{what}; {keyword} must be the name of a column")
+            raise ValueError(f"{key} is {shown(column)}; {key} must be the name of a column")
     return columns
 
 
-def distinct_columns(columns: Mapping[str, str]) -> None:
-    """Refuse a column of one table that two keywords name."""
-    by_column = {column: keyword for keyword, column in columns.items()}
-    for keyword, column in columns.items():
+def found_columns(
+    name: str, there: list[str], required: Mapping[str, str], optional: Mapping[str, str]
+) -> dict[str, str]:
+    """Return which columns are there, by keyword; refuse one that is not, or has two keywords."""
+    asked = {**required, **optional}
+    by_column = {column: keyword for keyword, column in asked.items()}
+    for keyword, column in asked.items():
         if (other := by_column[column]) != keyword:
             raise ValueError(f"{keyword} and {other} are both {column!r}; they are two columns")
+        if keyword in required and column not in there:
+            alike = [repr(other) for other in there if keyword in str(other).lower()]
+            apart = ", or give relevant=..." if (name, keyword) == ("scores", "relevance") else ""
+            raise ValueError(
+                f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none'}; "
+                f"say which column it is, as in {keyword}={[*alike, '...'][0]}{apart}"
+            )
+    return {keyword: column for keyword, column in asked.items() if column in there}
 
 
 def refuse_unreadable(name: str, given: object, error: Exception) -> NoReturn:
     """Raise the error for a table from which its own library gets no columns."""
     why = " ".join(str(error).split())
-    what = f"{name} is a {type(given).__name__} that cannot be read"
-    raise ValueError(f"{what}: {why}") from error
+    raise ValueError(f"{name} is a {type(given).__name__} that cannot be read: {why}") from error
 
 
 def open_table(
@@ -147,42 +156,23 @@ def open_table(
     """
     import narwhals as nw
 
-    asked = {**required, **(optional or {})}
-    distinct_columns(asked)
     if not is_table(given):
         raise ValueError(
             f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
             "path of a .parquet or .csv file"
         )
-    is_file = isinstance(given, str | os.PathLike)
-    native: Any = given
-    if is_file:
-        native = _read(name, given)
+    path = as_table_path(name, given) if isinstance(given, str | os.PathLike) else None
+    native: Any = given if path is None else _read(path)
     try:
         frame = nw.from_native(native)
         there = frame.collect_schema().names()
     except (TypeError, nw.exceptions.NarwhalsError) as error:
         refuse_unreadable(name, given, error)
-    for keyword, column in required.items():
-        if column not in there:
-            refuse_missing(name, keyword, column, there)
-    found = {keyword: column for keyword, column in asked.items() if column in there}
+    found = found_columns(name, there, required, optional or {})
     frame = frame if whole else frame.select(*found.values())
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return Table(name, frame, found, there, is_file and as_table_path(name, given).suffix == ".csv")
-
-
-def refuse_missing(name: str, keyword: str, column: str, there: list[str]) -> NoReturn:
-    """Raise the error for a column that a table has not."""
-    alike = [other for other in there if keyword in str(other).lower()]
-    example = repr(alike[0]) if alike else "..."
-    apart = ", or give the relevant items, as in relevant=..."
-    raise ValueError(
-        f"{name} has no column {column!r}, only {', '.join(map(repr, there)) or 'none at all'}; "
-        f"say which column it is, as in {keyword}={example}"
-        f"{apart if (name, keyword) == ('scores', 'relevance') else ''}"
-    )
+    return Table(name, frame, found, there, path is not None and path.suffix == ".csv")
 
 
 def parquet_backend() -> str:
@@ -195,9 +185,8 @@ def parquet_backend() -> str:
     )
 
 
-def _read(name: str, given: Any) -> Any:
+def _read(path: Path) -> Any:
     """Return the table that a file holds."""
-    path = as_table_path(name, given)
     try:
         if path.suffix == ".csv":
             return _read_csv(path)
@@ -216,8 +205,7 @@ def as_table_path(name: str, given: object) -> Path:
     path = as_path(name, given)
     if path.suffix not in FILES:
         raise ValueError(
-            f"{name} is {shown(str(path))}; the name of a file of a table must end in .parquet "
-            "or .csv"
+            f"{name} is {shown(str(path))}; the name of a table's file must end in .parquet or .csv"
         )
     return path
 
@@ -316,11 +304,10 @@ def as_numbers(values: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
 
     if values.dtype.kind == "O":
         inferred = pd.Series(values, dtype=object).infer_objects().to_numpy()
-        given, numbers = values, inferred.dtype.kind in "biuf"
-        values = (
-            inferred if numbers else np.array([_as_float(x, at, i) for i, x in enumerate(values)])
-        )
-        _check_exact(values, given, at)
+        if inferred.dtype.kind not in "biuf":
+            inferred = np.array([_as_float(x, at, i) for i, x in enumerate(values)])
+        _check_exact(inferred, values, at)
+        values = inferred
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{at(0)} is {shown(values[0])}; it must be a number")
     return values.astype(np.int8) if values.dtype.kind == "b" else values
@@ -334,7 +321,7 @@ def _check_exact(numbers: NDArray[Any], given: Any, at: Callable[[int], str]) ->
         if is_integer and int(word) != int(numbers[i]):
             raise ValueError(
                 f"{at(i)} is {word}; an integer so large is rounded where others are missing or "
-                "fractions: leave out the rows without a number, or give smaller integers"
+                "fractions: leave these rows out, or give smaller integers"
             )
 
 

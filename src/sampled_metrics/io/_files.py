@@ -50,7 +50,7 @@ def read_integers(
         n_columns = max(text.partition("\n")[0].count("\t") + 1, n_columns)
     line = "\t".join([NUMBER] * len(names) + ["[^\t\n]*"] * (n_columns - len(names)))
     if wrong := re.search(rf"\n(?!{line}$|\Z)", f"\n{text}", re.MULTILINE):
-        _refuse_line(path, text, text.count("\n", 0, wrong.start()), names, n_columns)
+        _refuse_line(path, text, text.count("\n", 0, wrong.start()), n_columns)
     table = pd.read_csv(
         io.StringIO(text),
         sep="\t",
@@ -62,21 +62,18 @@ def read_integers(
         quoting=csv.QUOTE_NONE,
     )
     for row in np.flatnonzero((table > LARGEST_ID).any(axis=1))[:1]:
-        _refuse_line(path, text, row, names, n_columns)
+        _refuse_line(path, text, row, n_columns)
     return table
 
 
-def _refuse_line(
-    path: str | os.PathLike[str], text: str, row: int, names: list[str], n_columns: int
-) -> None:
+def _refuse_line(path: str | os.PathLike[str], text: str, row: int, n_columns: int) -> None:
     """Raise the error for a line that has not the columns and whole numbers that it should."""
-    line = text.split("\n")[row]
-    fields = line.split("\t")
+    fields = (line := text.split("\n")[row]).split("\t")
     if len(fields) != n_columns:
         problem = f"{n_columns} columns expected, {len(fields)} found"
     else:
-        fits = [re.fullmatch(NUMBER, x) and int(x) <= LARGEST_ID for x in fields[: len(names)]]
-        column = next(i for i, fit in enumerate(fits) if not fit)
+        fits = [bool(re.fullmatch(NUMBER, x) and int(x) <= LARGEST_ID) for x in fields]
+        column = fits.index(False)
         header = row == 0 and fields[column][:1].isalpha()
         problem = f"column {column + 1} must be a whole number in 0..{LARGEST_ID}" + (
             "; remove the header line" if header else ", as in 7, not 07 or 7.0"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from reprlib import Repr
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,6 @@ SLOTS = 2**20  # of the table in which items are looked up, so that it fits in t
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
 SHORT = 32  # up to so many listed items, each is compared with each sooner than looked up
 TOGETHER = 2**13  # so many lists are compared at once: they stay in the cache
-
-brief = Repr()  # of what is wrong, for an error
-brief.maxstring = 80
 
 
 @dataclass(frozen=True)
@@ -45,12 +41,20 @@ class Items:
     def kind(self) -> str:
         return "strings" if self.items.dtype.kind == "O" else "integers"
 
+    def only(self, kept: NDArray[np.bool_]) -> Self:
+        """Return some of the items of each instance."""
+        return replace(self, items=self.items[kept], offsets=offsets_of(kept)[self.offsets])
+
+    def at(self, *places: int) -> str:
+        """Return how an error names an item, and where it is."""
+        x = int(np.searchsorted(self.offsets, places[0], side="right")) - 1
+        item = self.items[places[0]]
+        item = item.item() if isinstance(item, np.generic) else item
+        return f"{entry(self.name, self.keys, x)} holds item {shown(item)}"
+
     def refuse(self, i: int, problem: str) -> NoReturn:
         """Raise the error for one of the items."""
-        x = int(np.searchsorted(self.offsets, i, side="right")) - 1
-        item = self.items[i]
-        item = item.item() if isinstance(item, np.generic) else item
-        raise ValueError(f"{entry(self.name, self.keys, x)} holds item {brief.repr(item)}{problem}")
+        raise ValueError(f"{self.at(i)}{problem}")
 
     def refuse_twice(self, i: int) -> NoReturn:
         """Raise the error for an item that its instance has had before."""
@@ -162,11 +166,10 @@ class Gathered(Items):
     pairs: Pairs
     rows: IntArray | slice  # pairs[rows[i]] is the pair of item i
 
-    def only(self, kept: NDArray[np.bool_]) -> Gathered:
+    def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return some of the items of each user."""
         rows = np.arange(len(kept)) if isinstance(self.rows, slice) else self.rows
-        offsets = offsets_of(kept)[self.offsets]
-        return replace(self, items=self.items[kept], offsets=offsets, rows=rows[kept])
+        return replace(super().only(kept), rows=rows[kept])
 
     def of(self, users: NDArray[np.bool_]) -> Gathered:
         """Return the items of some users; the others must have none."""
@@ -203,11 +206,7 @@ def pairs_of(
     both = {keyword: columns[keyword] for keyword in ("user", "item")}
     refuse_columns(name, given, columns)
     if isinstance(given, Mapping):
-        if not (needed or possible):
-            _refuse_values(name, given)
-        return _pairs_of_dict(
-            name, given, next(iter((*needed, *possible)), None), optional=not needed
-        )
+        return _pairs_of_dict(name, given, [*needed, *possible][:1], lists=not needed)
     required = both | {keyword: columns[keyword] for keyword in needed}
     table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
     values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}
@@ -224,66 +223,46 @@ def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
         )
 
 
-def _refuse_values(name: str, given: Mapping[Any, Any]) -> None:
-    """Refuse a dict from item to number where numbers mean nothing: 0 could be in or out."""
+def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: list[str], *, lists: bool) -> Pairs:
+    """Return the pairs of lists by user, or of dicts that hold a value, where there may be one."""
+    forms = ["a list of items"] * lists + ["a dict from item to number"] * len(value)
     for user, row in given.items():
-        if isinstance(row, Mapping):
+        is_list = isinstance(row, Iterable) and getattr(row, "ndim", 1) > 0
+        is_list = is_list and not isinstance(row, str | bytes | np.ma.MaskedArray)
+        if not (value if isinstance(row, Mapping) else lists and is_list):
             raise ValueError(
-                f"{name}[{user!r}] is {shown(row)}; it must be a list of items, as "
-                f"list({name}[{user!r}]) is"
+                f"{name}[{user!r}] is {shown(row)}; it must be {' or '.join(forms)} (and if "
+                f"{name} is a table, give pandas.DataFrame({name}))"
             )
-
-
-def _pairs_of_dict(
-    name: str, given: Mapping[Any, Any], value: str | None, *, optional: bool
-) -> Pairs:
-    rows = [_entries(name, user, row, lists=optional) for user, row in given.items()]
-    valued = {isinstance(row, Mapping) for row in rows}
-    if value is not None and len(valued) > 1:
+    valued = {isinstance(row, Mapping) for row in given.values()}
+    if len(valued) > 1:
         raise ValueError(f"{name} holds dicts and lists; give one or the other for every user")
+    rows = [row if isinstance(row, Mapping) else [*row] for row in given.values()]
     keys = np.fromiter(given, dtype=object, count=len(rows))
     users = number(keys, lambda i: f"{name}: the user {shown(keys[i])}")
     of_user = np.repeat(np.arange(len(rows)), np.fromiter(map(len, rows), np.int64, len(rows)))
     flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(of_user))
     items = number(flat, lambda i: f"{name}[{keys[of_user[i]]!r}]: the item {shown(flat[i])}")
     pairs = Pairs(name, Ids(users.codes[of_user], users.names), items, {}, is_table=False)
-    if value is not None and valued == {True}:
-        numbers = np.fromiter(
-            chain.from_iterable(row.values() for row in rows), dtype=object, count=len(of_user)
-        )
-        pairs.values[value] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value}")
+    if valued == {True}:
+        values = chain.from_iterable(row.values() for row in given.values())
+        numbers = np.fromiter(values, dtype=object, count=len(of_user))
+        pairs.values[value[0]] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value[0]}")
     return pairs
-
-
-def _entries(name: str, user: object, row: Any, *, lists: bool) -> Any:
-    """Return the items of one user, with their values if these were given."""
-    if isinstance(row, Mapping):
-        return row
-    one = isinstance(row, str | bytes) or getattr(row, "ndim", 1) == 0
-    if not lists or one or not isinstance(row, Iterable):
-        what = (
-            "a list of items or a dict from item to number"
-            if lists
-            else "a dict from item to number"
-        )
-        raise ValueError(
-            f"{name}[{user!r}] is {shown(row)}; it must be {what}, and a table must have its "
-            f"columns' names, as pandas.DataFrame({name}) has"
-        )
-    if isinstance(row, np.ma.MaskedArray):
-        raise ValueError(f"{name}[{user!r}] is a masked array; give a list, without what is masked")
-    return list(row)
 
 
 def relevance_of(pairs: Pairs) -> FloatArray:
     """Return how relevant each pair is, 1 where nothing was said."""
     if "relevance" not in pairs.values:
         return np.ones(len(pairs.users.codes))
-    gains = pairs.values["relevance"].astype(np.float64)
+    return as_gains(pairs.values["relevance"], lambda i: f"{pairs.at(i)}: the relevance")
+
+
+def as_gains(values: NDArray[Any], at: Callable[[int], str]) -> FloatArray:
+    """Return gains as floats; `at(i)` names one of them in an error."""
+    gains = as_numbers(values, at).astype(np.float64)
     for i in np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))[:1]:
-        raise ValueError(
-            f"{pairs.at(i)}: the relevance is {gains[i]:g}; it must be finite and 0 or above"
-        )
+        raise ValueError(f"{at(i)} is {gains[i]:g}; it must be finite and 0 or above")
     return gains
 
 

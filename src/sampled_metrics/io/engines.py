@@ -30,8 +30,7 @@ from sampled_metrics._arguments import (
 )
 from sampled_metrics.io._columns import (
     column_names,
-    distinct_columns,
-    refuse_missing,
+    found_columns,
     refuse_unreadable,
 )
 from sampled_metrics.io.rank_tables import COUNTS, further_columns, ranks_by_name
@@ -301,9 +300,8 @@ def collect_ranks(ranks: Any) -> Ranks:
 
     Returns
     -------
-    TiedRanks or Ranks
-        As `Ranks.read` makes them: a TiedRanks where the table has the column n_tied, else a
-        Ranks; users in ascending order.
+    Ranks
+        As `Ranks.read` makes them; users in ascending order.
 
     Raises
     ------
@@ -441,12 +439,8 @@ def from_memory(name: str, table: nw.DataFrame[Any], leader: Frame) -> Any:
 
 def columns(name: str, frame: Frame, **named: str) -> Frame:
     """Select columns, which get the names of their keywords."""
-    distinct_columns(named)
-    there = frame.collect_schema().names()
-    for keyword, column in named.items():
-        if column not in there:
-            refuse_missing(name, keyword, column, there)
-    return frame.select(**{keyword: nw.col(column) for keyword, column in named.items()})
+    found = found_columns(name, frame.collect_schema().names(), named, {})
+    return frame.select(**{keyword: nw.col(column) for keyword, column in found.items()})
 
 
 def with_same_ids(tables: dict[str, Frame]) -> dict[str, Frame]:

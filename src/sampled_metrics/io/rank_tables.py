@@ -181,9 +181,8 @@ def write_ranks(
     OSError
         If the file cannot be written.
     ValueError
-        If `rank_table` refuses the ranks, or users are neither integers nor strings; or if a text
-        file could not be read back unchanged, because a name is empty or the users' names are
-        strings that look like integers.
+        If `rank_table` refuses the ranks, users are neither integers nor strings, or a text file
+        could not keep their names: an empty one, or strings that look like integers.
     ImportError
         If the file is to be parquet, and neither pyarrow nor polars is installed.
 
@@ -205,16 +204,15 @@ def write_ranks(
     for name in names:
         if not isinstance(name, str):
             raise ValueError(
-                f"recommenders has the user {shown(name)}; a file keeps integers and strings: "
-                "name the users by str(user)"
+                f"recommenders has the user {shown(name)}; a file keeps only integers and strings"
             )
     if file.suffix == ".csv":
         if "" in names or "" in recommenders:
             raise ValueError('recommenders has the name ""; a .csv file keeps no empty name')
         if names and plain_integers(names) is not None:
             raise ValueError(
-                f"recommenders has users that are strings of digits, such as {names[0]!r}, which a "
-                ".csv file does not tell from integers; write a .parquet file"
+                f"recommenders has the user {names[0]!r}, a string of digits, which a .csv file "
+                "does not tell from an integer; write a .parquet file"
             )
         # A carriage return ends a line for readers, but the writer quotes only what it writes.
         returns = any("\r" in name for name in (*names, *recommenders))
@@ -321,11 +319,9 @@ def read_ranks(
     OSError
         If the file cannot be read.
     ValueError
-        If a column or a user is missing, the table has no rows, or a row does not fit: a rank is
-        not a whole number of at least 1, is above `n_items` or `n_predicted`, or occurs twice for
-        a user; a value is missing in some rows only; `n_items`, `n_predicted` or a column that is
-        not named differ between rows of a user; a relevance is negative. If the index has
-        a name, or `ignore` has a column that is read.
+        If a column or a user is missing, or there are no rows; if a user's ranks cannot be those of
+        one ranking; if a value is missing in some rows only, or a column that describes the user
+        differs between the user's rows; if the index has a name, or `ignore` a column that is read.
     ImportError
         If the file is parquet, and neither pyarrow nor polars is installed.
 
@@ -355,12 +351,8 @@ def read_ranks(
         del named["recommender"]
     ignored = entries("ignore", ignore, '["title"]')
     for name in ignored:
-        if not isinstance(name, str):
-            raise ValueError(f"ignore has {shown(name)}; it must be the name of a column")
-        if name in named.values():
-            raise ValueError(
-                f"ignore has {name!r}, which is a column that is read; drop it instead"
-            )
+        if not isinstance(name, str) or name in named.values():
+            raise ValueError(f"ignore has {shown(name)}; it must name a column that is not read")
     index = index_of(table)
     if index is not None and (index.nlevels > 1 or index.name is not None):
         raise ValueError(
@@ -403,9 +395,8 @@ def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[s
         return [str(name) for name in ids.names.tolist()], ids.codes
     if more:
         raise ValueError(
-            f"{opened.name} has no column 'recommender', but {more[0]!r}; if that holds the "
-            f"recommenders, give recommender={more[0]!r}, and if all rows are of one recommender, "
-            "recommender=None"
+            f"{opened.name} has no column 'recommender', but {more[0]!r}; give recommender="
+            f"{more[0]!r} if that holds them, or recommender=None if all rows are of one"
         )
     name = Path(given).stem if isinstance(given, str | os.PathLike) else "ranks"
     return [name], np.zeros(len(opened), np.int64)
@@ -421,10 +412,9 @@ def _check_one_ranking(table: Table, more: list[str], ranking: IntArray, users: 
         values = table.frame[name].to_list()
         for i in np.flatnonzero(_differ(values, same))[:1].tolist():
             raise ValueError(
-                f"{table.at(i)}: user {users.name(i)!r} has {name!r} {shown(values[i])}, in row "
-                f"{same[i]} {shown(values[same[i]])}; the rows of a user are the relevant items of "
-                f"one ranking: keep one {name!r}, or if it describes the items, drop the column, "
-                f"as read_ranks(..., ignore=[{name!r}]) does"
+                f"{table.name}, row {i}: user {users.name(i)!r} has {name!r} {shown(values[i])}, "
+                f"in row {same[i]} {shown(values[same[i]])}; a user has one ranking: keep one "
+                f"{name!r}, or if it describes the items, give ignore=[{name!r}]"
             )
 
 
@@ -466,10 +456,8 @@ class Rows:
         for i in self.chosen[bad][:1]:
             value = self.values[keyword][i]
             is_value = "is missing" if np.isnan(value) else f"is {value:.17g}"
-            raise ValueError(
-                f"{self.table}, row {i}, user {self.users.name(i)!r}: the {keyword} {is_value}; "
-                f"{rule}"
-            )
+            at = f"{self.table}, row {i}, user {self.users.name(i)!r}"
+            raise ValueError(f"{at}: the {keyword} {is_value}; {rule}")
 
     def given(self, keyword: str) -> NDArray[Any] | None:
         """Return the values of the chosen rows; None if all are missing."""
@@ -481,10 +469,6 @@ class Rows:
             return None
         self.refuse(keyword, missing, "give it in all rows of a recommender, or in none")
         return values
-
-    def counts(self, keyword: str, low: int) -> IntArray | None:
-        """Return whole numbers, one for each of the chosen rows; None if all are missing."""
-        return None if (values := self.given(keyword)) is None else self.whole(keyword, values, low)
 
     def reals(self, keyword: str, rule: str) -> FloatArray | None:
         """Return finite numbers of 0 or above; None if all are missing."""
@@ -525,8 +509,8 @@ def ranks_of(rows: Rows) -> Ranks:
         rows.refuse("rank", np.isin(np.arange(len(best)), ranked[bad]), rule)
     made: dict[str, Any] = {}
     for keyword, low in OF_USERS.items():
-        each = rows.counts(keyword, low)
-        if each is not None:
+        if (values := rows.given(keyword)) is not None:
+            each = rows.whole(keyword, values, low)
             rows.refuse(keyword, each != each[first][user], ALIKE)
             if keyword in ("n_items", "n_predicted", "up_to"):
                 worst = best + (tied if keyword != "up_to" else 0)

@@ -74,11 +74,10 @@ def from_scores(
     Raises
     ------
     ValueError
-        If a column or an id is missing; if a column or a pair occurs twice, or ids are integers in
-        one table and names in the other; if a candidate has no score, or a relevant item an
-        infinite one; if a large integer is rounded, as its column has fractions or missing scores;
-        if a relevant item has no score, or is excluded; if no user or no item in `exclude` has
-        scores; if a relevance is missing, negative or infinite.
+        If a column, an id or a candidate's score is missing; if a column or a pair occurs twice;
+        if ids are integers in one table and names in the other; if a relevant item has no finite
+        score, or is excluded; if no user or no item in `exclude` has scores; if a relevance is
+        missing, negative or infinite; or if a large integer is rounded.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -109,32 +108,35 @@ def from_scores(
     columns = column_names(user=user, item=item, score=score, relevance=relevance)
     if relevant is None and isinstance(scores, Mapping):
         raise ValueError(
-            "relevant is missing; where scores is a dict, relevant must be a dict from user to "
-            "relevant items, or a table"
+            "relevant is missing; where scores is a dict, give a dict from user to relevant items"
         )
     needed = ["score"] if relevant is not None else ["score", "relevance"]
     candidates = pairs_of("scores", scores, columns, needed)
-    labels = (
-        None if relevant is None else pairs_of("relevant", relevant, columns, (), ["relevance"])
-    )
-    gone = None if exclude is None else _distinct(pairs_of("exclude", exclude, columns))
-    sides = [(candidates, None), *([(labels, None)] if labels else []), *([gone] if gone else [])]
+    sides: list[tuple[Pairs, IntArray | None]] = [(candidates, None)]
+    if relevant is not None:
+        sides += [(pairs_of("relevant", relevant, columns, (), ["relevance"]), None)]
+    if exclude is not None:
+        sides += [_distinct(pairs_of("exclude", exclude, columns))]
     users, (listed, *others) = gather(*sides)
-    if labels is None:
-        place, gains = _positive(listed)
-    else:
-        place, gains = _found(users, listed, others[0])
+    place, gains = _positive(listed) if relevant is None else _found(listed, others[0])
     left = np.ones(len(listed.items), dtype=bool)
-    if gone is not None:
-        _check_excluded(gone[0], listed, others[-1])
+    if exclude is not None:
+        _check_excluded(sides[-1][0], listed, others[-1])
         left[find(listed, others[-1])[1]] = False
     for i in place[~left[place]][:1]:
         raise ValueError(
-            f"{listed.at(i)}: this item is relevant, and in exclude; a relevant item must be a "
-            "candidate: take it out of one of them"
+            f"{listed.at(i)}: this item is relevant, and in exclude; take it out of one of them"
         )
     values = candidates.values["score"][listed.rows]
-    _check_scores(listed, values, left, place)
+    for i in np.flatnonzero(np.isnan(values) & left)[:1]:
+        raise ValueError(
+            f"{listed.at(i)}: the score is missing; leave the item out, or give it -inf to put it "
+            "last"
+        )
+    for i in place[np.isinf(values[place])][:1]:
+        raise ValueError(
+            f"{listed.at(i)}: the score is {values[i]}; of a relevant item, it must be finite"
+        )
     offsets = offsets_of(left)[listed.offsets]
     of_user = np.searchsorted(listed.offsets, place, side="right") - 1
     best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
@@ -157,18 +159,16 @@ def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
 
 def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
     """Refuse pairs of which no user, or no item, has a score: they may be called otherwise."""
-    if not len(gone.items):
-        return
-    if not (listed.counts[gone.counts > 0] > 0).any():
-        raise ValueError(
-            f"exclude has user {excluded.users.name(0)!r}, scores does not, nor any other user of "
-            "exclude; name the users as scores does, and see that user and item are not swapped"
-        )
-    if not np.isin(gone.items, listed.items).any():
-        raise ValueError(
-            f"exclude has item {excluded.items.name(0)!r}, scores does not, nor any other item of "
-            "exclude; name the items as scores does, or leave exclude out if none is a candidate"
-        )
+    for what, ids, there in (
+        ("user", excluded.users, listed.counts[gone.counts > 0]),
+        ("item", excluded.items, np.isin(gone.items, listed.items)),
+    ):
+        if len(gone.items) and not there.any():
+            raise ValueError(
+                f"exclude has {what} {ids.name(0)!r}, scores does not, nor any other {what} of "
+                f"exclude; name each {what} as scores does, see that user and item are not "
+                "swapped, or leave exclude out"
+            )
 
 
 def _positive(listed: Gathered) -> tuple[IntArray, FloatArray]:
@@ -179,41 +179,19 @@ def _positive(listed: Gathered) -> tuple[IntArray, FloatArray]:
     return place, gains[place]
 
 
-def _found(users: NDArray[Any], listed: Gathered, wanted: Gathered) -> tuple[IntArray, FloatArray]:
+def _found(listed: Gathered, wanted: Gathered) -> tuple[IntArray, FloatArray]:
     """Return the positions of the relevant items among the candidates, and their relevance."""
     gains = relevance_of(wanted.pairs)[wanted.rows]
     label, place = find(listed, wanted)
     missing = gains > 0
     missing[label] = False
     for i in np.flatnonzero(missing)[:1]:
-        x = int(np.searchsorted(wanted.offsets, i, side="right")) - 1
-        if not listed.counts[x]:
-            raise ValueError(
-                f"relevant has user {users.tolist()[x]!r}, scores does not; score the candidates "
-                "of this user, or leave the user out of relevant"
-            )
         raise ValueError(
             f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "
-            "or use Ranks.from_recommendations, where it counts as missed"
+            "take it out of relevant, or let Ranks.from_recommendations count it as missed"
         )
     kept = gains[label] > 0
     return place[kept], gains[label][kept]
-
-
-def _check_scores(
-    listed: Gathered, scores: NDArray[Any], left: NDArray[np.bool_], place: IntArray
-) -> None:
-    if scores.dtype.kind != "f":
-        return
-    for i in np.flatnonzero(np.isnan(scores) & left)[:1]:
-        raise ValueError(
-            f"{listed.at(i)}: the score is missing; each candidate must have a score: leave the "
-            "item out, or put it last with a score of -inf"
-        )
-    for i in place[np.isinf(scores[place])][:1]:
-        raise ValueError(
-            f"{listed.at(i)}: the score is {scores[i]}; a relevant item's must be finite"
-        )
 
 
 def _count(

@@ -10,21 +10,31 @@ from sampled_metrics.sampling._probabilities import (
 )
 from sampled_metrics.sampling._quadrature import HEAD, rank_grid
 from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
-from sampled_metrics.sampling.draw import Draw, expect_terms, number_of_items
+from sampled_metrics.sampling.draw import (
+    Draw,
+    as_draw,
+    check_single,
+    expect_terms,
+    number_of_items,
+    one_sampled_each,
+)
 from sampled_metrics.sampling.weighted import WeightedDraw
 
 __all__ = [
     "HEAD",
     "Draw",
     "WeightedDraw",
+    "as_draw",
     "blocks",
     "by_count",
     "chain_probabilities",
+    "check_single",
     "expect_terms",
     "expectation",
     "expectation_over_ties",
     "nodes_of_ties",
     "number_of_items",
+    "one_sampled_each",
     "probabilities",
     "rank_grid",
     "relevance_weights",

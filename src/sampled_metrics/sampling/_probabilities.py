@@ -77,9 +77,8 @@ def expectation(
     """
     m = len(values) - 1
     found = np.empty((len(ranks), *values.shape[1:]))
-    smooth = _smooth_groups(n_items, m, replacement=replacement)
-    if np.abs(values).max() > MOST:
-        smooth = []
+    large = np.abs(values).max() > MOST
+    smooth = [] if large else _smooth_groups(n_items, m, replacement=replacement)
     left = np.ones(len(ranks), dtype=bool)
     for x in smooth:
         left[x] = False

@@ -47,15 +47,9 @@ def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
     if ranks.gains is None:
         return np.ones(len(ranks.best))
     # All in the order of their ranks, and nothing else: only the normalizers are compared.
-    plain = trusted(ranks.order, ranks.offsets, ranks.n_relevant, n_items=ranks.n_relevant + 1)
-    graded = trusted(
-        ranks.order,
-        ranks.offsets,
-        ranks.n_relevant,
-        gains=ranks.gains,
-        ideal_gains=ranks.ideal_gains,
-        n_items=ranks.n_relevant + 1,
-    )
+    instances, n = (ranks.order, ranks.offsets, ranks.n_relevant), ranks.n_relevant + 1
+    plain = trusted(*instances, n_items=n)
+    graded = trusted(*instances, gains=ranks.gains, ideal_gains=ranks.ideal_gains, n_items=n)
     ours, ones = (np.broadcast_to(metric.normalizer(x), len(x)) for x in (graded, plain))
     weight: FloatArray = metric.relevance_weight(ranks.gains)
     return np.asarray(weight * (ones / ours)[ranks.instance])

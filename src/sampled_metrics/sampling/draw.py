@@ -31,11 +31,20 @@ from sampled_metrics._arguments import (
     as_kind,
     no_index,
     no_labels,
+    one_or_one_each,
     read_only,
     refuse,
+    same_index,
 )
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, check_one_each
+from sampled_metrics.ranks import (
+    Ranks,
+    as_ranks,
+    check_all_ranked,
+    check_exact,
+    check_one_each,
+    check_sampled,
+)
 from sampled_metrics.sampling._probabilities import (
     blocks,
     expectation,
@@ -89,14 +98,13 @@ class Draw:
     def __init__(
         self, n_samples: int, *, n_items: ArrayLike | None = None, replacement: bool = True
     ) -> None:
-        object.__setattr__(self, "n_samples", as_integer("n_samples", n_samples))
-        object.__setattr__(self, "replacement", as_flag("replacement", replacement))
+        m, again = as_integer("n_samples", n_samples), as_flag("replacement", replacement)
+        vars(self).update(n_samples=m, n_items=None, replacement=again)
         if n_items is not None:
             no_index("n_items", n_items)
             n = as_integers("n_items", n_items, low=2)
             self._check_size(n, 1)
-            n_items = read_only(n) if n.ndim else int(n)
-        object.__setattr__(self, "n_items", n_items)
+            vars(self).update(n_items=read_only(n) if n.ndim else int(n))
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the other one is the same draw."""
@@ -126,8 +134,8 @@ class Draw:
         Parameters
         ----------
         ranks : Ranks or array_like of int
-            Exact ranks, from 1 to `n_items`, one relevant item per entry. Where ranks
-            have ties, the probabilities are means over all ways to break them.
+            Exact ranks, one relevant item per entry. Probabilities are means over all ways to
+            break ties.
 
         Returns
         -------
@@ -146,7 +154,7 @@ class Draw:
                [0.373, 0.37 , 0.181]])
         """
         rows, n, shape = self.rows_of(ranks)
-        _one_each("pmf", rows)
+        check_single("ranks", rows)
         m, again = self.n_samples, self.replacement
         if not rows.has_ties:
             return probabilities(rows.best, n, m, replacement=again).reshape(*shape, m + 1)
@@ -176,8 +184,8 @@ class Draw:
         Parameters
         ----------
         ranks : Ranks or array_like of int
-            Exact ranks, from 1 to `n_items`; a plain array holds one relevant item per entry.
-            Where ranks have ties, the expectation is also over all ways to break them.
+            Exact ranks; a plain array holds one relevant item per entry. The expectation is also
+            over all ways to break ties.
         metric : Metric
             The metric, such as ``NDCG(k=10)``.
 
@@ -222,12 +230,10 @@ class Draw:
     ) -> Ranks | list[Ranks] | IntArray:
         r"""Draw random sampled ranks, without drawing items.
 
-        The sampled rank is one plus the number of drawn items above the relevant one. This number
-        is binomial with replacement and hypergeometric without it, so it is drawn directly.
-
-        With several relevant items, the numbers of drawn items between one of them and the next
-        have a multinomial or a multivariate hypergeometric distribution. They are drawn one after
-        the other, each from the items and the draws that are then left.
+        The number of drawn items above the relevant one is binomial with replacement and
+        hypergeometric without it, so it is drawn directly. With several relevant items, the numbers
+        of drawn items between one of them and the next are drawn one after the other, each from the
+        items and the draws that are then left.
 
         Parameters
         ----------
@@ -284,12 +290,8 @@ class Draw:
 
         Returns
         -------
-        Ranks
-            The instances; those of an array one after the other.
-        ndarray of int64, shape (n_instances,)
-            The number of items of each, from the ranks or the draw.
-        tuple of int
-            The shape of an array, else (n_instances,).
+        tuple of Ranks, ndarray of int64 and tuple of int
+            The shape is that of an array, else (n_instances,).
 
         Raises
         ------
@@ -301,10 +303,8 @@ class Draw:
             check_exact("ranks", ranks)
         rows, shape = as_ranks(ranks, self.n_items)
         if rows.n_items is None:
-            raise ValueError(
-                "n_items is None, and the ranks do not know it: "
-                f"Draw({self.n_samples}, n_items=...)"
-            )
+            example = f"Draw({self.n_samples}, n_items=...)"
+            raise ValueError(f"n_items is None, and the ranks do not know it; give it: {example}")
         check_all_ranked("ranks", rows)
         self._check_size(rows.n_items, rows.n_relevant)
         return rows, rows.n_items, shape
@@ -317,7 +317,7 @@ class Draw:
         rows : Ranks
             Exact ranks, one relevant item each.
         values : ndarray of float64, shape (n_samples + 1,) or (n_samples + 1, n_tables)
-            The entries for the sampled ranks 1, ..., ``n_samples + 1``.
+            The entries of each table.
         shape : tuple of int
             The shape of the result, besides an axis of tables.
 
@@ -350,16 +350,14 @@ class Draw:
         """Refuse to draw more items than there are."""
         irrelevant = n - n_relevant
         short = (irrelevant < (1 if self.replacement else self.n_samples)) & (n_relevant > 0)
-        if not short.any():
-            return
-        x = int(np.argmax(short))
-        of = f" for instance {x}" if n.ndim else ""
-        if self.replacement:
-            raise ValueError(f"n_items is {n.flat[x]}{of}; some items must be irrelevant")
-        raise ValueError(
-            f"n_samples is {self.n_samples}; without replacement it must be at most the number of "
-            f"irrelevant items, {irrelevant.flat[x]}{of}"
-        )
+        for x in np.flatnonzero(short)[:1]:
+            of = f" for instance {x}" if n.ndim else ""
+            if self.replacement:
+                raise ValueError(f"n_items is {n.flat[x]}{of}; some items must be irrelevant")
+            raise ValueError(
+                f"n_samples is {self.n_samples}; without replacement it must be at most the number "
+                f"of irrelevant items, {irrelevant.flat[x]}{of}"
+            )
 
     def _sampled(
         self, rows: Ranks, exact: IntArray, n: IntArray, generator: np.random.Generator
@@ -382,13 +380,6 @@ class Draw:
                 new = generator.hypergeometric(between, left - between, m - used, between.shape)
             hits[:, at] = used + new
         return hits + rows.order
-
-
-def _one_each(method: str, rows: Ranks) -> None:
-    if not rows.is_one_each:
-        raise ValueError(
-            f"ranks has several relevant items in an instance; {method} takes one in each"
-        )
 
 
 def expect_terms(
@@ -414,12 +405,46 @@ def expect_terms(
     return total
 
 
-def number_of_items(name: str, draw: Draw) -> int:
-    """Return the number of items of a draw that has one for all."""
-    as_kind(name, draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+def check_single(name: str, rows: Ranks) -> None:
+    """Refuse an instance without exactly one relevant item."""
+    for x in np.flatnonzero(rows.n_relevant != 1)[:1]:
+        many = rows.n_relevant[x]
+        raise ValueError(f"{name}[{x}] has {many} relevant items; it must have one per instance")
+
+
+def as_draw(draw: Any) -> Draw:
+    """Return a draw that knows its numbers of items, which what follows depends on."""
+    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
     if draw.n_items is None:
-        raise ValueError(
-            f"{name}.n_items is None; give the number of items: "
-            f"Draw(n_samples={draw.n_samples}, n_items=...)"
-        )
-    return as_integer(f"{name}.n_items", draw.n_items, low=2)
+        example = f"Draw({draw.n_samples}, n_items=...)"
+        raise ValueError(f"draw.n_items is None; give the number of items: {example}")
+    return draw  # type: ignore[no-any-return]
+
+
+def number_of_items(draw: Draw) -> int:
+    """Return the number of items of a draw that has one for all."""
+    return as_integer("draw.n_items", as_draw(draw).n_items, low=2)
+
+
+def one_sampled_each(
+    sampled_ranks: Ranks | ArrayLike, draw: Draw, n_samples: ArrayLike | None = None
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sampled rank, number of samples and number of items of each instance.
+
+    All have the shape of the sampled ranks, which hold one untied relevant item per instance.
+    """
+    rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
+    check_single("sampled_ranks", rows)
+    if rows.has_ties:
+        raise ValueError("sampled_ranks has ties; break them as the evaluation broke them")
+    if not len(rows):
+        raise ValueError("sampled_ranks is empty; sampled_ranks must hold a rank")
+    same_index(sampled_ranks=sampled_ranks, n_samples=n_samples)
+    drawn = draw.n_samples if n_samples is None else n_samples
+    m = one_or_one_each("n_samples", drawn, shape, 1, "sampled_ranks")
+    if (bad := m > draw.n_samples).any():
+        refuse("n_samples", m, bad, f"at most draw.n_samples, {draw.n_samples}")
+    items = np.asarray(draw.n_items)
+    n = one_or_one_each("draw.n_items", items, shape, 2, "sampled_ranks")
+    check_sampled("sampled_ranks", rows, m.ravel())
+    return rows.best.reshape(shape), m, n

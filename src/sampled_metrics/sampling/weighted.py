@@ -30,7 +30,7 @@ from sampled_metrics._arguments import (
     as_generator,
     as_integer,
     as_kind,
-    index_of,
+    no_index,
     read_only,
     refuse,
     shown,
@@ -76,9 +76,9 @@ class WeightedDraw:
 
     Notes
     -----
-    With replacement, only sums of weights matter. Let the weights be whole numbers, such as counts
-    of events, with the sum :math:`W_+` above the relevant item and W in all. Then a `WeightedDraw`
-    is a `Draw` for rank :math:`W_+ + 1` of W + 1. Use that form if you know only the sums.
+    With replacement, only sums of weights matter. If the weights are whole numbers, with the sum
+    :math:`W_+` above the relevant item and W in all, it is a `Draw` for rank :math:`W_+ + 1` of
+    W + 1.
 
     No estimator takes a `WeightedDraw`: a sampled rank says something about the weight above the
     relevant item, but the number of items above does not follow from that weight.
@@ -101,23 +101,28 @@ class WeightedDraw:
     replacement: bool
 
     def __init__(self, n_samples: int, weights: ArrayLike, *, replacement: bool = True) -> None:
-        object.__setattr__(self, "n_samples", as_integer("n_samples", n_samples))
-        object.__setattr__(self, "replacement", as_flag("replacement", replacement))
-        object.__setattr__(self, "weights", read_only(_as_weights(weights)))
-        largest = self.weights.max(axis=-1, keepdims=True)
-        if not (largest > 0).all():
-            row = np.argwhere(largest[..., 0] == 0)[0].tolist()
+        m, again = as_integer("n_samples", n_samples), as_flag("replacement", replacement)
+        no_index("weights", weights, "the items in above")
+        given = as_array("weights", weights)
+        if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
+            raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
+        w: FloatArray = given.astype(np.float64)
+        if (bad := ~(np.isfinite(w) & (w >= 0))).any():
+            refuse("weights", given, bad, "finite and 0 or above")
+        vars(self).update(n_samples=m, weights=read_only(w), replacement=again)
+        largest = w.max(axis=-1, keepdims=True)
+        for row in np.argwhere(largest[..., 0] == 0)[:1].tolist():
             raise ValueError(
                 f"weights{row or ''} holds no positive weight; some item must have one"
             )
-        if self.replacement:
+        if again:
             return
-        if (bad := (self.weights > 0) & (self.weights < SMALLEST * largest)).any():
-            refuse("weights", self.weights, bad, f"0 or at least {SMALLEST} times the largest")
-        if (few := np.count_nonzero(self.weights, axis=-1).min()) < self.n_samples:
+        if (bad := (w > 0) & (w < SMALLEST * largest)).any():
+            refuse("weights", w, bad, f"0 or at least {SMALLEST} times the largest")
+        if (few := np.count_nonzero(w, axis=-1).min()) < m:
             raise ValueError(
-                f"n_samples is {self.n_samples}; without replacement it must be at most the "
-                f"number of positive weights, {few}"
+                f"n_samples is {m}; without replacement it must be at most the number of positive "
+                f"weights, {few}"
             )
 
     def pmf(self, above: ArrayLike, *, method: Method = "exact") -> FloatArray:
@@ -190,11 +195,7 @@ class WeightedDraw:
         return np.concatenate([np.empty((0, m + 1)), *found]).reshape(*shape, m + 1)
 
     def expect(self, above: ArrayLike, metric: Metric, *, method: Method = "exact") -> FloatArray:
-        r"""Compute the expectation of a sampled metric.
-
-        .. math:: E[M(S)] = \sum_{i=1}^{m+1} P(S = i)\, M(i),
-
-        where :math:`M(i)` is the metric of rank i among ``n_samples + 1`` items.
+        """Compute the expectation of a sampled metric: its mean under `pmf`.
 
         Parameters
         ----------
@@ -222,16 +223,14 @@ class WeightedDraw:
         array([0., 1.])
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
-        expected: FloatArray = self.pmf(above, method=method) @ sampled_values(
-            metric, self.n_samples
-        )
+        values = sampled_values(metric, self.n_samples)
+        expected: FloatArray = self.pmf(above, method=method) @ values
         return expected
 
     def rvs(self, above: ArrayLike, *, repeats: int | None = None, rng: RNG = None) -> IntArray:
         """Draw random sampled ranks.
 
-        With replacement, the binomial number of drawn items above is drawn directly. Without
-        replacement, a time is drawn for each item, and the first `n_samples` items are taken.
+        Without replacement, a time is drawn for each item, and the first `n_samples` are taken.
 
         Parameters
         ----------
@@ -278,15 +277,13 @@ class WeightedDraw:
 
     def _rows(self, above: ArrayLike) -> tuple[NDArray[np.bool_], FloatArray, tuple[int, ...]]:
         """Return masks and weights, shape (n_rows, n_items), and the shape of the rows."""
-        _no_index("above", above)
+        no_index("above", above, "weights")
         mask = as_array("above", above)
         if mask.dtype.kind != "b":
-            raise ValueError(
-                f"above is of type {mask.dtype}; above must hold True or False for each item"
-            )
-        fits = mask.shape[-1:] == self.weights.shape[-1:]
+            raise ValueError(f"above is of type {mask.dtype}; above must hold True or False")
         try:
             shape = np.broadcast_shapes(mask.shape, self.weights.shape)
+            fits = mask.shape[-1:] == self.weights.shape[-1:]
         except ValueError:
             fits = False
         if not fits:
@@ -299,29 +296,9 @@ class WeightedDraw:
         return masks, np.broadcast_to(self.weights, shape).reshape(flat), shape[:-1]
 
 
-def _no_index(name: str, values: object) -> None:
-    if index_of(values) is not None:
-        raise ValueError(
-            f"{name} is a {type(values).__name__} with an index; pass {name}.to_numpy(), with the "
-            "items of weights and above in the same order"
-        )
-
-
-def _as_weights(weights: ArrayLike) -> FloatArray:
-    _no_index("weights", weights)
-    given = as_array("weights", weights)
-    if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
-        raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
-    w: FloatArray = given.astype(np.float64)
-    if (bad := ~(np.isfinite(w) & (w >= 0))).any():
-        refuse("weights", given, bad, "finite and 0 or above")
-    return w
-
-
 def _relative(weights: FloatArray) -> FloatArray:
     """Return weights whose largest one is 1 in each row."""
-    relative: FloatArray = weights / weights.max(axis=1, keepdims=True)
-    return relative
+    return np.asarray(weights / weights.max(axis=1, keepdims=True))
 
 
 def _sums(masks: NDArray[np.bool_], weights: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,4 +6,4 @@ from sampled_metrics.scoring.split import Split, as_events, leave_last_out, read
 
 __all__ = ["Recommender", "Split", "as_events", "leave_last_out", "read_split"]
 
-Ranks.from_model = staticmethod(from_model)
+Ranks.from_model = staticmethod(from_model)  # type: ignore[method-assign]
