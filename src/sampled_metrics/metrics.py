@@ -263,22 +263,35 @@ class Metric(ABC):
         n_relevant, n_items : ndarray of int64, shape (n_blocks,)
             Numbers of relevant items and of all items of the blocks' instances.
         """
-        last = blocks.best + blocks.size - 1
-        if self.rank_only:
-            sums = self._sums_up_to(np.stack([blocks.best - 1, last]))
-            return np.asarray(blocks.n_relevant * (sums[1] - sums[0]) / blocks.size)
+        found = np.empty(len(blocks.best))
+        # One sum over ranks serves all blocks where a gain has nothing else to depend on.
+        alike = np.full(len(found), fill_value=True) if self.rank_only else n_relevant == 1
+        sizes = None if self.rank_only else n_items
+        for n in [None] if sizes is None else np.unique(sizes[alike]):
+            x = np.flatnonzero(alike if sizes is None else alike & (sizes == n))
+            best, size = blocks.best[x], blocks.size[x]
+            before, upto = self._sums_up_to(np.stack([best - 1, best + size - 1]), n)
+            found[x] = blocks.n_relevant[x] * (upto - before) / size
+        for i in np.flatnonzero(~alike):
+            found[i] = self._sum_over_orders(
+                *(int(each[i]) for each in blocks[2:]),
+                n_relevant[i],
+                None if n_items is None else n_items[i],
+            )
+        return found
+
+    def _sum_over_orders(
+        self, best: int, size: int, count: int, above: int, n_relevant: Any, n_items: Any
+    ) -> float:
+        """Return the same of one block, where the gain may depend on the order of its items."""
         from scipy.stats import hypergeom
 
-        found = np.empty(len(last))
-        for i, (_, _, best, size, count, above) in enumerate(zip(*blocks, strict=True)):
-            # At each rank, an item that is relevant is the first, second, ... of those in the block
-            rank = np.broadcast_to(np.arange(best, best + size), (count, size))
-            place = np.arange(count)[:, None]
-            p = hypergeom.pmf(place, size - 1, count - 1, rank - best)
-            n = None if n_items is None else n_items[i]
-            each = self.cut(self.gain(rank, above + 1 + place, n_relevant[i], n), rank)
-            found[i] = count / size * (p * each).sum()
-        return found
+        # At each rank, an item that is relevant is the first, second, ... of those in the block.
+        rank = np.broadcast_to(np.arange(best, best + size), (count, size))
+        place = np.arange(count)[:, None]
+        p = hypergeom.pmf(place, size - 1, count - 1, rank - best)
+        each = self.cut(self.gain(rank, above + 1 + place, n_relevant, n_items), rank)
+        return float(count / size * (p * each).sum())
 
     def _by_hits(self, row: Ranks) -> float:
         """Return the mean over ties of one instance whose normalizer depends on the hits.
@@ -322,14 +335,14 @@ class Metric(ABC):
             )
         return total
 
-    def _sums_up_to(self, last: IntArray) -> FloatArray:
+    def _sums_up_to(self, last: IntArray, n: int | None) -> FloatArray:
         """Return the sum of the gains at the ranks 1, ..., last, each a whole number from 0."""
         ends = last if self.k is None else np.minimum(last, self.k)
         sums, total = np.zeros(ends.shape), 0.0
         for start in range(0, int(ends.max(initial=0)), PIECE):
             stop = min(start + PIECE, int(ends.max()))
             rank = np.arange(start + 1, stop + 1)
-            each = np.broadcast_to(self.gain(rank, 1, 1, None), rank.shape)
+            each = np.broadcast_to(self.gain(rank, 1, 1, n), rank.shape)
             part = total + np.append(0, np.cumsum(each))
             here = (ends > start) & (ends <= stop)
             sums[here] = part[ends[here] - start]
