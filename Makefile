@@ -5,7 +5,7 @@ VENV ?= .venv
 SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
-.PHONY: book test test-site test-notebooks test-package test-peers test-doors test-engines
+.PHONY: book test test-slow test-site test-notebooks test-package test-peers test-doors test-engines
 .PHONY: test-site-pages test-site-parts screenshots
 .PHONY: lint format dev
 .PHONY: ranks more-ranks elsewhere-ranks explorers-data published-ranks popular-draws dialects check-dialects clean
@@ -15,7 +15,11 @@ book: .venv/ready
 	@echo $(CURDIR)/_build/html/index.html
 
 test: $(VENV)/ready
-	$(BIN)/pytest
+	$(BIN)/pytest -m "not slow"
+
+# What takes seconds, or many draws.
+test-slow: $(VENV)/ready
+	$(BIN)/pytest -m slow
 
 # Two halves that take about as long: `make --jobs=2 test-site` runs them side by side.
 test-site: test-site-pages test-site-parts

@@ -10,6 +10,7 @@ BENCHMARKS = sorted((Path(__file__).parents[1] / "benchmarks").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", BENCHMARKS, ids=lambda path: path.name)
+@pytest.mark.slow
 def test_smoke(path):
     done = subprocess.run([sys.executable, path, "--smoke"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -68,6 +68,7 @@ def test_the_light_environment_has_the_pins_of_the_other():
 
 
 @pytest.mark.parametrize("check", ["test-peers", "test-doors", "test-engines", "check-dialects"])
+@pytest.mark.slow
 def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
     def passed(*options):
         command = [sys.executable, tmp_path / "scripts/passed.py", check, *options]

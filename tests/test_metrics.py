@@ -132,6 +132,7 @@ def test_is_the_sum_of_what_its_items_add(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.slow
 def test_long_ties(metric):
     """A million ranks, whose sums need more than one piece."""
     n, best = 1_100_000, np.array([1, 2, 100_000, 1_050_000])

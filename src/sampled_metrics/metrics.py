@@ -273,19 +273,16 @@ class Metric(ABC):
             before, upto = self._sums_up_to(np.stack([best - 1, best + size - 1]), n)
             found[x] = blocks.n_relevant[x] * (upto - before) / size
         for i in np.flatnonzero(~alike):
-            found[i] = self._sum_over_orders(
-                *(int(each[i]) for each in blocks[2:]),
-                n_relevant[i],
-                None if n_items is None else n_items[i],
-            )
+            block = Blocks(*(each[i] for each in blocks))
+            n = None if n_items is None else n_items[i]
+            found[i] = self._sum_over_orders(block, n_relevant[i], n)
         return found
 
-    def _sum_over_orders(
-        self, best: int, size: int, count: int, above: int, n_relevant: Any, n_items: Any
-    ) -> float:
+    def _sum_over_orders(self, block: Blocks, n_relevant: Any, n_items: Any) -> float:
         """Return the same of one block, where the gain may depend on the order of its items."""
         from scipy.stats import hypergeom
 
+        _, _, best, size, count, above = block
         # At each rank, an item that is relevant is the first, second, ... of those in the block.
         rank = np.broadcast_to(np.arange(best, best + size), (count, size))
         place = np.arange(count)[:, None]

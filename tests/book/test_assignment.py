@@ -321,6 +321,7 @@ CALLS = {  # in the place of ndcg's return, and what is said of it
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.slow
 def test_a_call_costs_its_own_points_only(tmp_path, name):
     body, said = CALLS[name]
     if sys.platform != "linux" and ("SIG" in said or "Memory" in said):
@@ -367,6 +368,7 @@ def test_a_function_that_never_returns_is_called_twice(tmp_path):
     assert sum("is not called any more" in each for each in said) == 3
 
 
+@pytest.mark.slow
 def test_all_of_it_has_its_time(tmp_path):
     text = "\n".join([HANGS] * 50 + [TASK_2])
     score = graded(tmp_path, text, tasks=[2], seconds=BRIEF, total=2)
@@ -460,6 +462,7 @@ POINTS = {"ada.py": 15, "carl.zip": 15, "dora": 15, "eve.py": 15, "finn.py": 15,
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_folder_is_graded_whatever_lies_in_it(course):
     _, out = course
     with (out / "scores.csv").open(encoding="utf-8", newline="") as file:

@@ -81,6 +81,7 @@ def build(book):
     return run
 
 
+@pytest.mark.slow
 def test_what_is_executed_again(book, build):
     html = book / "_build/html"
     words = "# Words\n\n```{glossary}\na term\n  What it means.\n```\n"
@@ -114,6 +115,7 @@ def test_what_is_executed_again(book, build):
         assert '"indexentries": {"a term":' in index, "the other page is still found"
 
 
+@pytest.mark.slow
 def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
     def elsewhere():
         code, output, _ = build()
@@ -154,6 +156,7 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
         },
     ],
 )
+@pytest.mark.slow
 def test_what_fails_the_build_now_and_when_run_again(book, build, says):
     write_pages(book, {name: code for name, (code, _) in says.items()})
     for _ in range(2):

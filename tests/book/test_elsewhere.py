@@ -61,6 +61,7 @@ def test_most_popular_is_as_a_count_by_hand_says_for_every_user(data_set):
 
 
 @small_ones
+@pytest.mark.slow
 def test_a_fresh_run_of_a_cheap_recommender_gives_the_derived_file(data_set):
     name, split = data_set
     fresh = module.rank_all(split, ["popular", "z"])
@@ -69,6 +70,7 @@ def test_a_fresh_run_of_a_cheap_recommender_gives_the_derived_file(data_set):
 
 
 @small_ones
+@pytest.mark.slow
 def test_ranks_of_some_users_by_dense_brute_force(data_set):
     """Z's ranks of thirty users, from all their scores at once, are rows of the derived file."""
     name, split = data_set

@@ -124,6 +124,7 @@ def recommenders():
         (Draw(10, replacement=False), "corrected", BiasVariance(0.1)),
     ],
 )
+@pytest.mark.slow
 def test_comparisons_of_the_plan(plan, recommenders, draw, name, estimator):
     rows = plan[plan["estimator"] == name]
     rows = rows[rows["n_samples"] == draw.n_samples] if draw else rows

@@ -39,6 +39,7 @@ def test_ranks_among_given_movies_by_hand():
     assert (best.tolist(), tied.tolist()) == ([2, 1], [1, 0])
 
 
+@pytest.mark.slow
 def test_the_derived_file_is_a_fresh_run_whatever_the_order_of_rare_movies():
     """Z's columns, from the copy of the data that numbers 91 movies in another order."""
     path = ROOT.parent / "shared" / "data" / "ml-1m" / f"{module.NAME}.gz"

@@ -169,6 +169,7 @@ def by_weight(item):
 
 
 @pytest.mark.parametrize("item", POPULAR_ITEMS)
+@pytest.mark.slow
 def test_rounds_of_unequal_draws_are_one_draw_without_replacement(item):
     """A round draws items by popularity; known ones are dropped, until there are enough."""
     rng = np.random.default_rng(item)

@@ -239,6 +239,7 @@ def test_more_confidence_is_wider_and_more_assumptions_are_narrower():
         pytest.param(3000, 100, 0.05, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_some_ranks_instead_of_all(n, m, band, replacement):
     """Never narrower than with all ranks, and hardly wider: interpolation pays for its errors."""
     draw = Draw(m, n_items=n, replacement=replacement)
@@ -378,6 +379,7 @@ def test_few_numbers_against_one_big_program(n_items, replacement):
 
 @settings(max_examples=10)
 @given(data=st.data())
+@pytest.mark.slow
 def test_many_numbers_contain_one_big_program(data):
     """And the users themselves, if the cumulative shares are exact."""
     sizes = data.draw(st.lists(st.integers(8, 60), min_size=17, max_size=25, unique=True))
@@ -457,6 +459,7 @@ POPULATIONS = {  # very different catalogs pooled; those of MovieLens; and all s
         pytest.param("wide", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_the_truth_of_different_catalogs_lies_within(sizes, replacement):
     """Where the metric of one number of items for all, their mean, can be far off."""
     rng = np.random.default_rng(11)

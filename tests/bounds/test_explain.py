@@ -131,6 +131,7 @@ def shapes(n, rng):
 
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.parametrize(("n", "m"), [(50, 20), (1000, 100), (8000, 99)])
+@pytest.mark.slow
 def test_the_truth_lies_within_the_bounds(n, m, replacement):
     draw, rng = Draw(m, n_items=n, replacement=replacement), np.random.default_rng(n)
     for metric in (Recall(1), Recall(10), NDCG(10), NDCG(), ReciprocalRank(), AUC()):
@@ -163,6 +164,7 @@ def test_bounds_of_a_hit_rate_in_closed_form(draw, k, cutoff, value):
 
 @pytest.mark.parametrize("metric", [NDCG(), ReciprocalRank(), RankBiasedPrecision()])
 @pytest.mark.parametrize(("m", "replacement"), [(100, True), (1500, False)])
+@pytest.mark.slow
 def test_among_many_ranks_it_looks_at_the_right_ones(metric, m, replacement):
     draw = Draw(m, n_items=12_000, replacement=replacement)
     g, y = curve(draw, metric, metric)
@@ -298,6 +300,7 @@ def test_interval_of_a_hit_rate_is_that_of_scipy(hits, users, confidence):
     assert known(found.bounds_with_error).high >= found.bounds.high
 
 
+@pytest.mark.slow
 def test_interval_covers():
     """Of 400 at 90 %; what is right fails once in a million times."""
     rng, draw = np.random.default_rng(5), Draw(50, n_items=1000)
@@ -387,6 +390,7 @@ def test_a_difference_of_three_values_may_be_the_same_for_everyone():
 
 
 @pytest.mark.parametrize("metric", [Recall(10), NDCG(10)])
+@pytest.mark.slow
 def test_two_that_are_equal_are_seldom_beyond_chance(metric):
     """Of 400 at 95 % with independent results; what is right fails once in a million times."""
     rng, draw = np.random.default_rng(7), Draw(50, n_items=1000)
@@ -666,6 +670,7 @@ def test_bad_arguments(arguments, message):
         explain(**(USUAL | arguments))
 
 
+@pytest.mark.slow
 def test_the_largest_sample_that_is_explained():
     for most in Draw(100_000, n_items=100_001), Draw(9, n_items=10):
         assert explain(Recall(1), 0.5, most).draw == most

@@ -88,6 +88,7 @@ def test_a_draw_adds_what_it_would_report():
             assert one["right_order"] == pytest.approx(want.right_order())
 
 
+@pytest.mark.slow
 def test_standard_errors_of_a_draw_cover_users_ties_and_samples():
     """4,000 evaluations of new users: their standard deviation is known to within 5 percent."""
     rng, draw = np.random.default_rng(8), Draw(20, n_items=200)
@@ -293,6 +294,7 @@ def test_recommenders_without_a_difference():
     assert tests["p_holm"].min() == pytest.approx(3 * least), "of three tests, not of two"
 
 
+@pytest.mark.slow
 def test_tests_keep_their_level_and_intervals_cover():
     """Of 600 true hypotheses at .05, between 14 and 48 are rejected, except in 1 case of 10,000."""
     rng = np.random.default_rng(0)

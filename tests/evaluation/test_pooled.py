@@ -195,6 +195,7 @@ def test_expectation_and_variance_of_pooled_users(metric, estimator, replacement
 
 
 @pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.slow
 def test_tables_of_pooled_users(replacement):
     both = {"a": pooled("a", 0), "b": pooled("b", 0)}
     draw = Draw(M, replacement=replacement)

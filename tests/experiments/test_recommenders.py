@@ -61,6 +61,7 @@ def test_iterations_agree_with_the_textbook(train, n_factors):
     np.testing.assert_allclose(model.scores([4, 0]), users[[4, 0]] @ items.T, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_users_with_equally_many_events_agree_with_the_textbook():
     """80,000 users of four kinds: more than are solved at once, and items with 20,000 events."""
     kinds = np.array([[1.0, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 1, 0, 1]])
@@ -288,6 +289,7 @@ def test_similarity_is_dense_only_where_that_is_smaller(train):
 @pytest.mark.parametrize(
     "choices", [{"exponent": 3}, {"column_neighbors": 2}, {"row_neighbors": 1}]
 )
+@pytest.mark.slow
 def test_many_items_take_little_memory(choices):
     """60,000 items, of which a dense matrix would take 29 GB, each as in a split of its own."""
     kinds = np.array([[1.0, 1, 0], [1, 1, 1], [0, 1, 1], [1, 0, 0]])

@@ -645,6 +645,7 @@ counts = st.integers(0, 4)
     holes=st.sampled_from([[], [], ["rank"], ["n_predicted"], ["rank", "n_items"]]),
 )
 @settings(max_examples=150)
+@pytest.mark.slow
 def test_values_are_refused_where_ranks_are(rows, columns, holes):
     """A 0 stands for a missing value in a column that has holes."""
     table = pd.DataFrame(rows, columns=["user", "rank", "n_tied", "n_items"])

@@ -569,6 +569,7 @@ def test_the_file_says_nothing_about_users(committed):
 @pytest.mark.parametrize(
     ("name", "model"), [("y", ItemKNN(exponent=3)), ("z", ItemKNN(column_neighbors=10))]
 )
+@pytest.mark.slow
 def test_the_file_comes_out_again(committed, movielens, name, model):
     ranks = Ranks.from_model(model.fit(movielens.train), movielens, progress=False)
     columns = ["n_items", f"{name}_best", f"{name}_tied"]
