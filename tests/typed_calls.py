@@ -163,7 +163,6 @@ def data_and_models() -> None:
     )
     Ranks.from_model(sparse.csr_array(table), split, exclude=sparse.csr_array((2, 4)))
     Ranks.from_model(lambda users: table[users], split, candidates=sparse.coo_matrix(table))
-    Ranks.from_model(pd.DataFrame(table), split)
     knn = ItemKNN(exponent=3, column_neighbors=10, row_norm=None).fit(split.train)
     als = MatrixFactorization(2, regularization=0.1, rng=np.random.SeedSequence(1)).fit(split.train)
     assert len(ranks) == len(Ranks.from_model(knn, split)) == len(Ranks.from_model(als, split))

@@ -50,7 +50,7 @@ def as_array(name: str, values: object, *, lists: str = "") -> NDArray[Any]:
         rule = f"{name} must be one rectangular array{lists}"
         raise ValueError(f"{name} is ragged; {rule}") from error
     except Exception as error:  # each kind of array has its own
-        raise ValueError(f"{name} cannot be made an array: {error}") from error
+        raise ValueError(f"{name} is no array ({type(values).__name__}): {error}") from error
 
 
 def as_csr(matrix: Any) -> Any:
