@@ -282,7 +282,7 @@ class Metric(ABC):
         """Return the same of one block, where the gain may depend on the order of its items."""
         from scipy.stats import hypergeom
 
-        _, _, best, size, count, above = block
+        best, size, count, above = map(int, block[2:])
         # At each rank, an item that is relevant is the first, second, ... of those in the block.
         rank = np.broadcast_to(np.arange(best, best + size), (count, size))
         place = np.arange(count)[:, None]
