@@ -141,7 +141,8 @@ def beside_implicit(train, repeats):
     for name, seconds in times.items():
         model = tasks[name]()
         if "exact" in name:
-            np.testing.assert_allclose(model.scores([0, 1]), X.scores([0, 1]), rtol=1e-6, atol=1e-9)
+            first = model.user_factors[:2] @ model.item_factors.T
+            np.testing.assert_allclose(first, X.scores([0, 1]), rtol=1e-6, atol=1e-9)
         loss = model.loss(train) / X.loss(train)
         print(f"{name:<28} {seconds:>6.2f} s {seconds / times['ours']:>6.2f} {loss:>8.5f}")
 

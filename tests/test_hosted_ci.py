@@ -96,7 +96,7 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
             "tests/engines/requirements.txt",
         ],
         "test-doors": [
-            *(f"{package}/scoring/_counting.py", f"{package}/io/_files.py"),
+            *(f"{package}/scoring/_counting.py", f"{package}/io/_pairs.py"),
             "tests/doors/conftest.py",
         ],
         "check-dialects": ["scripts/dialects/adapters.py", "book/data/dialects.csv"],
