@@ -37,6 +37,7 @@ import resource
 import sys
 import time
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
