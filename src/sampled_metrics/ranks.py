@@ -244,7 +244,7 @@ class Ranks:
         _check_sizes(best + tied, sizes["n_items"], sizes["catalog"], "n_items - n_tied")
         limit = None if up_to is None else as_integer("up_to", up_to)
         degrees = sizes.pop("gains")
-        instance = first = np.arange(len(best))
+        instance = None
         if names is not None:
             instance = factorize({"users": names})[0]
             first = np.unique(instance, return_index=True)[1]
@@ -252,8 +252,8 @@ class Ranks:
                 _check_blocks(best, tied, instance, names)
                 _check_alike(sizes, first[instance], names)
             sizes["users"] = names
-        each = {name: None if given is None else given[first] for name, given in sizes.items()}
-        self.__dict__.update(gathered(best, tied, instance, degrees, up_to=limit, **each).__dict__)
+            sizes = {name: None if each is None else each[first] for name, each in sizes.items()}
+        self.__dict__.update(gathered(best, tied, instance, degrees, up_to=limit, **sizes).__dict__)
 
     @classmethod
     def from_lists(
@@ -496,7 +496,7 @@ def one_relevant_each(
 def gathered(
     best: IntArray,
     n_tied: IntArray,
-    instance: IntArray,
+    instance: IntArray | None,
     gains: FloatArray | None = None,
     *,
     up_to: int | None = None,
@@ -504,8 +504,13 @@ def gathered(
 ) -> Ranks:
     """Return ranks from one entry for each relevant item, whose instances are numbered from 0.
 
-    `each` are attributes of `Ranks` with one entry for each instance. Nothing is checked.
+    With None, each item is an instance of its own. `each` are attributes of `Ranks` with one entry
+    for each instance. Nothing is checked.
     """
+    if instance is None and gains is None and up_to is None:
+        return one_relevant_each(best, n_tied=n_tied, **each)
+    if instance is None:
+        instance = np.arange(len(best))
     counts = np.bincount(instance) if len(instance) else np.empty(0, np.int64)
     made = each | {"up_to": up_to, "n_relevant": counts}
     if (counts != 1).any() or (np.diff(instance) < 0).any():
