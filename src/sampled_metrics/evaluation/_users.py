@@ -22,7 +22,14 @@ from sampled_metrics._arguments import (
     refuse,
     shown,
 )
-from sampled_metrics.ranks import Ranks, as_ranks, check_exact, check_one_each, users_of
+from sampled_metrics.ranks import (
+    Ranks,
+    as_ranks,
+    check_exact,
+    check_one_each,
+    check_sampled,
+    users_of,
+)
 from sampled_metrics.sampling import Draw
 
 EXAMPLE = '{"mine": Ranks.from_model(model, split)}'
@@ -57,6 +64,16 @@ class Aligned(NamedTuple):
                 check_one_each(called, ranks)
             known[name] = as_ranks(ranks, n_items, called)[0]
         return Aligned(known, self.users, self.called)
+
+    def sampled(self, n_samples: int) -> Aligned:
+        """Return the same, if they are ranks among so many sampled items."""
+        for name, ranks in self.recommenders.items():
+            called = self.called.format(name)
+            if ranks.has_ties:
+                remedy = 'ranks.break_ties("random", rng=0)'
+                raise ValueError(f"{called} has ties; break them as the evaluation did: {remedy}")
+            check_sampled(called, ranks, n_samples)
+        return self
 
 
 def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:

@@ -13,9 +13,7 @@ from sampled_metrics._arguments import (
     as_choice,
     as_confidence,
     as_flag,
-    as_integers,
     as_list,
-    one_or_one_each,
 )
 from sampled_metrics.bounds import Bounds, metric_bounds
 from sampled_metrics.corrections import Estimator
@@ -24,7 +22,7 @@ from sampled_metrics.evaluation._moments import Moments, exact_moments, sampled_
 from sampled_metrics.evaluation._users import Aligned, Given, aligned, as_draw, for_users, sizes_for
 from sampled_metrics.evaluation.results import Evaluation
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, check_sampled
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
 
 __all__ = ["evaluate"]
@@ -139,6 +137,8 @@ def evaluate(
     if given == "exact":
         sizes = n_items if draw is None else draw.n_items
         users = users.exact(sizes, drawn=draw is not None)
+    elif draw is not None:
+        users = users.sampled(draw.n_samples)
     users, of_users = users.take(x), None if of_users is None else of_users[x]
     bounds: dict[tuple[str, str], Bounds] = {}
     if given == "exact":
@@ -197,25 +197,17 @@ def _of_samples(users: Aligned, tables: Tables) -> tuple[list[tuple[str, str]], 
     """Return the estimates from sampled ranks."""
     moments = {}
     for name, ranks in users.recommenders.items():
-        values = _estimates(f"ranks[{name!r}]", ranks, tables)
+        values = _estimates(ranks, tables)
         zeros = np.zeros_like(values)
         moments[name] = Moments(values, zeros, zeros, zeros)
     return [(str(cell.metric), cell.label) for cell in tables.cells], moments
 
 
-def _estimates(name: str, ranks: Ranks, tables: Tables) -> FloatArray:
+def _estimates(ranks: Ranks, tables: Tables) -> FloatArray:
     """Return the estimates of each user and cell, shape (n_users, n_cells)."""
-    m = tables.draw.n_samples
-    if ranks.has_ties:
-        remedy = 'ranks.break_ties("random", rng=0)'
-        raise ValueError(f"{name} has ties; break them as the evaluation did, as in {remedy}")
-    n = one_or_one_each(
-        "draw.n_items", np.asarray(tables.draw.n_items), ranks.n_relevant.shape, low=2, of=name
-    )
-    check_sampled(name, ranks, m)
+    n = np.broadcast_to(np.asarray(tables.draw.n_items), ranks.n_relevant.shape)
     if not ranks.is_one_each or ranks.gains is not None:
         return np.column_stack([fitted(ranks) for fitted in tables.fitted(n)])
-    as_integers(name, ranks.best, 1, m + 1, f"n_samples + 1, {m + 1}")
     values = np.empty((len(ranks), len(tables.cells)))
     for x, table in tables.by_items(n):
         values[x] = table[ranks.best[x] - 1]
