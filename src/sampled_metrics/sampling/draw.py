@@ -53,6 +53,7 @@ from sampled_metrics.sampling._probabilities import (
     probabilities,
 )
 from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
+from sampled_metrics.sampling.weighted import WeightedDraw
 
 __all__ = ["Draw"]
 
@@ -414,6 +415,11 @@ def check_single(name: str, rows: Ranks) -> None:
 
 def as_draw(draw: Any) -> Draw:
     """Return a draw that knows its numbers of items, which what follows depends on."""
+    if isinstance(draw, WeightedDraw):
+        raise ValueError(
+            "draw is a WeightedDraw, which no bound or estimator from ranks takes: it matters "
+            "which items are above, so use its own draw.expect(above, metric), or exact ranks"
+        )
     as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
     if draw.n_items is None:
         example = f"Draw({draw.n_samples}, n_items=...)"
@@ -447,4 +453,7 @@ def one_sampled_each(
     items = np.asarray(draw.n_items)
     n = one_or_one_each("draw.n_items", items, shape, 2, "sampled_ranks")
     check_sampled("sampled_ranks", rows, m.ravel())
+    if rows.catalog is not None and (bad := rows.catalog != n.ravel()).any():
+        rule = f"draw.n_items, {n.ravel()[bad][0]}: both are the number of all items"
+        refuse("sampled_ranks.catalog", rows.catalog, bad, rule)
     return rows.best.reshape(shape), m, n
