@@ -6,9 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
+from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from sampled_metrics import __version__
 from sampled_metrics import metrics as known
 from sampled_metrics._arguments import as_generator
 from sampled_metrics.metrics import Metric
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.random import Generator
 
+    from sampled_metrics.bounds import Explanation, Explanations
     from sampled_metrics.evaluation import Evaluation
     from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import Draw
@@ -32,19 +37,26 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "mrr": known.ReciprocalRank,
     "auc": known.AUC,
 }
+INPUTS = ("scores", "relevant", "exclude", "ranks")
+NAMED = ("user", "item", "score", "rank", "relevance")
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
-Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,
-if known, recommender, n_tied and n_items (see read_ranks in the reference). `rank` makes one.
+Ranks are a table with one row per relevant item. Its columns are user, rank and, if known,
+recommender, n_tied, n_items and catalog (see read_ranks in the reference). `rank` makes one.
+A table is a file (.parquet, .csv, .csv.gz, .tsv or .tsv.gz), a folder of such files, a pattern in
+quotes, such as 'part-*.parquet', or - for what is piped in.
 
 examples:
   sampled-metrics rank scores.parquet --relevant test.parquet --output ranks.parquet
+  sampled-metrics rank bm25.run --form run --relevant qrels.txt --output ranks.parquet
   sampled-metrics evaluate ranks.parquet --metrics recall@10 ndcg@10 --samples 100
   sampled-metrics compare ranks.parquet --metrics ndcg@10 --format csv
   sampled-metrics bounds sampled.csv --metrics recall@10 --samples 100 --items 3706
   sampled-metrics explain recall@10 0.66 --items 3706 --samples 100 --users 6040
+  sampled-metrics explain recall@1 0.30 recall@10 0.66 --other 0.28 0.61 --items 3706 --samples 100
 
-exit codes: 0, done; 1, the data are refused or a file cannot be read; 2, a wrong command line.
+exit codes: 0, done; 1, the data are refused or a file cannot be read; 2, a wrong command line or a
+file that is not there; 130, interrupted.
 """
 
 
@@ -70,11 +82,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        _show(options.run(options), options)
+        with TemporaryDirectory() as folder:
+            _take_what_is_piped(options, Path(folder))
+            _show(options.run(options), options)
+    except KeyboardInterrupt:
+        print("sampled-metrics: interrupted", file=sys.stderr)
+        return 130
+    except FileNotFoundError as error:
+        print(
+            f"sampled-metrics: error: there is no file {error.filename or error}", file=sys.stderr
+        )
+        return 2
     except (ValueError, OSError, ImportError) as error:
         print(f"sampled-metrics: error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _take_what_is_piped(options: Any, folder: Path) -> None:
+    """Put a file in the place of -, the standard input, as readers look at a table twice."""
+
+    def file(given: str) -> str:
+        if given != "-":
+            return given
+        if any(folder.iterdir()):
+            raise ValueError("- is given twice; only one table can be piped in")
+        data = sys.stdin.buffer.read()
+        path = folder / f"stdin{'.parquet' if data.startswith(b'PAR1') else '.csv'}"
+        path.write_bytes(data)
+        return str(path)
+
+    for name in INPUTS:
+        given = getattr(options, name, None)
+        if given is not None:
+            made = [file(each) for each in given] if isinstance(given, list) else file(given)
+            setattr(options, name, made)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -82,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "sampled-metrics", description=DESCRIPTION, epilog=EPILOG, formatter_class=form
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     def command(run: Callable[[Any], Any], text: str) -> argparse.ArgumentParser:
@@ -89,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(run=run)
         return made
 
-    _add_rank(command(_rank, "turn a table of scores into ranks"))
+    _add_rank(command(_rank, "turn scores, lists or runs into ranks"))
     for run, text in (
         (_evaluate, "values with standard errors and intervals"),
         (_compare, "all pairs of recommenders, tested user by user"),
@@ -107,17 +150,32 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scores",
         nargs="+",
-        help="one file per recommender, named like it: user, item, score, optionally relevance",
+        help="one table per recommender, named like it: user, item, score, optionally relevance",
     )
-    parser.add_argument("--relevant", help="file of user, item and, optionally, relevance")
-    parser.add_argument("--exclude", help="file of user, item: pairs that are not candidates")
-    for name in ("user", "item", "score", "relevance"):
-        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="name of this column")
+    parser.add_argument(
+        "--form",
+        choices=["scores", "lists", "run"],
+        default="scores",
+        help="scores of all candidates (by default); recommended items by rank or score; or a run "
+        "of trec_eval, with its qrels as --relevant",
+    )
+    parser.add_argument("--relevant", help="table of user, item and, optionally, relevance")
+    parser.add_argument("--exclude", help="table of user, item: pairs that are not candidates")
+    parser.add_argument(
+        "--absent",
+        choices=["refuse", "missed"],
+        help="users with relevant items who are not in the lists or the run; by default refused",
+    )
+    _add_catalog(parser)
+    for name in NAMED:
+        parser.add_argument(
+            f"--{name}", metavar="COLUMN", help=f"name of this column, by default {name}"
+        )
     parser.add_argument("--output", required=True, help="file of ranks, .parquet or .csv")
 
 
 def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
-    parser.add_argument("ranks", help="file of ranks, .parquet or .csv")
+    parser.add_argument("ranks", help="table of ranks")
     parser.add_argument(
         "--metrics", nargs="+", type=_metric, required=True, help="such as recall@10 ndcg@10 auc"
     )
@@ -129,6 +187,7 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
         "--ignore", action="append", default=[], metavar="COLUMN",
         help="a column that does not matter, besides item and group; may be given again",
     )  # fmt: skip
+    _add_catalog(parser)
     _add_draw(parser, required=sampled)
     if not sampled:
         parser.add_argument(
@@ -147,16 +206,29 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("metric", type=_metric, help="such as recall@10")
     parser.add_argument(
-        "value", type=_number, help="the published number as it is printed, such as 0.66"
+        "numbers",
+        nargs="+",
+        action=_Numbers,
+        metavar="metric value",
+        help="the published number as it is printed, such as recall@10 0.66; or several of them",
     )
     parser.add_argument(
-        "--other", type=_number, help="the number of another recommender, to compare"
+        "--other",
+        nargs="+",
+        type=_number,
+        metavar="VALUE",
+        help="the numbers of another recommender, to compare",
     )
     parser.add_argument("--users", type=int, help="number of users")
     _add_draw(parser, required=True)
     _add_output(parser, latex=False)
+
+
+def _add_catalog(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--catalog", type=int, metavar="N", help="number of all items, if candidates are a sample"
+    )
 
 
 def _add_draw(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -202,17 +274,67 @@ def _number(text: str) -> tuple[float, int]:
     return float(text), len(text.partition(".")[2])
 
 
+class _Numbers(argparse.Action):
+    """Take metrics and their values in turn."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        """Keep the metrics, and the numbers with their decimals."""
+        try:
+            namespace.metrics = [_metric(word) for word in values[::2]]
+            namespace.values = [_number(word) for word in values[1::2]]
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from error
+        if len(values) % 2:
+            raise argparse.ArgumentError(self, f"{values[-1]} has no value")
+
+
 def _rank(options: Any) -> None:
     from sampled_metrics.io import write_ranks
+
+    inputs = [Path(x) for x in (*options.scores, options.relevant, options.exclude) if x]
+    output = Path(options.output).resolve()
+    for path in inputs:
+        if path.resolve() in (output, *output.parents) or output.match(str(path.resolve())):
+            raise ValueError(f"--output {options.output} would overwrite {path}; name another file")
+    names = [_name(Path(path)) for path in options.scores]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two files are called {name}; give each recommender another name")
+        if len(names) > 1 and re.match(r"part[-_.]?\d|data_\d", name):
+            raise ValueError(
+                f"{name} looks like a part of one table, and each file is a recommender of its "
+                "own; give the parts' folder, or their pattern in quotes, such as 'part-*.parquet'"
+            )
+    ranks = {name: _ranks(path, options) for name, path in zip(names, options.scores, strict=True)}
+    write_ranks(ranks, options.output)
+
+
+def _name(path: Path) -> str:
+    """Return what a recommender is called whose table is there."""
+    file = Path(path.name.removesuffix(".gz"))
+    return path.name if path.is_dir() else file.stem.rstrip("*-_.") or path.name
+
+
+def _ranks(path: str, options: Any) -> Ranks:
+    """Return the ranks of one recommender."""
     from sampled_metrics.ranks import Ranks
 
-    columns = {name: getattr(options, name) for name in ("user", "item", "score", "relevance")}
-    ranks = {}
-    for path in options.scores:
-        if (name := Path(path).stem) in ranks:
-            raise ValueError(f"two files are called {name}; give each recommender another name")
-        ranks[name] = Ranks.from_scores(path, options.relevant, exclude=options.exclude, **columns)
-    write_ranks(ranks, options.output)
+    doors: dict[str, Callable[..., Any]] = {
+        "scores": Ranks.from_scores, "lists": Ranks.from_recommendations, "run": Ranks.from_run,
+    }  # fmt: skip
+    if options.form != "scores" and options.relevant is None:
+        raise ValueError(f"--relevant is missing; --form {options.form} needs it")
+    more = {name: getattr(options, name) for name in ("exclude", "absent", "catalog", *NAMED)}
+    made: Ranks = _call(doors[options.form], path, options.relevant, **more)
+    return made
+
+
+def _call(door: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Call a function with those options that were given, or say which one it does not take."""
+    more = {name: value for name, value in options.items() if value is not None}
+    for name in sorted(more.keys() - signature(door).parameters.keys()):
+        raise ValueError(f"--{name} does not go with this form of data; leave it out")
+    return door(*given, **more)
 
 
 def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
@@ -223,16 +345,14 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     draw = _draw(options)
     group = getattr(options, "group", None)
     read = {*COLUMNS, options.recommender, options.user, options.rank}
-    ranks = read_ranks(
-        options.ranks,
-        recommender=options.recommender or None,
-        user=options.user,
-        rank=options.rank,
-        ignore=[*options.ignore, *([group] if group and group not in read else [])],
-    )
+    columns = {"user": options.user, "rank": options.rank}
+    columns["recommender"] = options.recommender or None
+    ignored = [*options.ignore, *([group] if group and group not in read else [])]
+    door = partial(read_ranks, options.ranks, **columns, ignore=ignored)
+    ranks = _call(door, catalog=options.catalog)
     rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
     return evaluate(
-        {name: _broken(name, given, options.ties, rng) for name, given in ranks.items()},
+        {name: _broken(name, given, options, rng) for name, given in ranks.items()},
         options.metrics,
         draw,
         given="sampled" if sampled else "exact",
@@ -242,13 +362,13 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     )
 
 
-def _broken(name: str, ranks: Ranks, ties: Any, rng: Generator) -> Ranks:
-    """Break ties by the rule of the command line, which is needed for several relevant items."""
-    if ties:
-        return ranks.break_ties(ties, rng=rng)
-    if ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
+def _broken(name: str, ranks: Ranks, options: Any, rng: Generator) -> Ranks:
+    """Break ties by the rule of the command line, which draws of several relevant items need."""
+    if options.ties:
+        return ranks.break_ties(options.ties, rng=rng)
+    if options.samples and ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
         many = f"{name} has users with several or graded relevant items"
-        raise ValueError(f"{many}; say how ties are broken, as in --ties random")
+        raise ValueError(f"{many}; for draws, say how ties are broken, as in --ties random")
     return ranks
 
 
@@ -301,21 +421,31 @@ def _bounds(options: Any) -> pd.DataFrame:
         many = f"{options.ranks} has users with several relevant items"
         raise ValueError(f"{many}; bounds are for one each")
     columns = ["recommender", "metric", "low", "high", "users"]
-    return table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
+    found = table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
+    if (empty := found[found["low"].isna()]).size:
+        names = ", ".join(empty["recommender"].unique())
+        finding = "no ranks explain the sample; it was not drawn as the options say"
+        print(f"sampled-metrics: {names}: {finding}", file=sys.stderr)
+    return found
 
 
 def _explain(options: Any) -> pd.DataFrame | str:
     from sampled_metrics.bounds import explain
 
-    value, decimals = options.value
-    if options.other is not None and options.other[1] != decimals:
-        raise ValueError("the two numbers have different decimals; give both as they are printed")
+    numbers = [*options.values, *(options.other or [])]
+    if len({decimals for _, decimals in numbers}) > 1:
+        raise ValueError("the numbers have different decimals; give all as they are printed")
     draw = _draw(options)
     assert draw is not None, "--samples is required"
-    other = None if options.other is None else options.other[0]
-    found = explain(
-        options.metric, value, draw, n_users=options.users, other=other, decimals=decimals
-    )
+    of = [value for value, _ in options.values]
+    others = options.other and [value for value, _ in options.other]
+    more = {"n_users": options.users, "decimals": numbers[0][1]}
+    found: Explanation | Explanations
+    if len(of) == len(others or of) == 1:  # the text of one number is shorter
+        other = others and others[0]
+        found = explain(options.metrics[0], of[0], draw, other=other, **more)
+    else:
+        found = explain(options.metrics, of, draw, other=others, **more)
     return str(found) if options.format == "table" else found.to_frame()
 
 

@@ -134,7 +134,7 @@ def test_sampled_ranks_give_estimates_and_bounds(sizes):
 def test_a_sample_that_no_ranks_explain_is_a_row():
     """Nobody's sampled rank is anything but 26 of 51: a hundred users' draws would scatter."""
     draw = Draw(50, n_items=1000)
-    sampled = {"bad": [26] * 1000, "good": draw.rvs([400] * 1000, rng=0)}
+    sampled = {"bad": np.full(1000, 26), "good": draw.rvs([400] * 1000, rng=0)}
     found = evaluate(sampled, [Recall(k=1)], draw, given="sampled")
     assert row(found.table, "bad", "Recall@1", "bounds")[["low", "high"]].isna().all()
     assert row(found.table, "good", "Recall@1", "bounds")[["low", "high"]].notna().all()

@@ -198,6 +198,8 @@ def write_ranks(
     mine,1,1
     """
     file = as_table_path("path", path)
+    if file.suffix not in (".parquet", ".csv"):
+        raise ValueError(f"path is {shown(str(file))}; ranks are written as .parquet or .csv")
     table = rank_table(recommenders)
     users = table["user"]
     names: list[Any] = [] if users.dtype.kind == "i" else users.unique().tolist()
