@@ -212,6 +212,9 @@ def test_parts_of_two_kinds_are_refused(folder, capsys):
     write_scores("mine/part-1.parquet", "xy")
     assert main(["rank", "mine", "--output", "out.csv"]) == 1
     assert "mine holds parquet and text files" in capsys.readouterr().err
+    (folder / "none").mkdir()
+    assert main(["rank", "none", "--output", "out.csv"]) == 1
+    assert "none is a folder without a .parquet or .csv" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["ranks.csv", "ranks.parquet"])

@@ -192,6 +192,8 @@ def _parts(path: Path) -> list[Path]:
     files = [path] if path.exists() else sorted(path.parent.glob(path.name))
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.name.endswith(FILES))
+        if not files:
+            raise ValueError(f"{path} is a folder without a {' or '.join(FILES)} file")
     if not files:
         raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(path))
     if len({file.suffix == ".parquet" for file in files}) > 1:
@@ -222,7 +224,8 @@ def _read(files: list[Path]) -> Any:
 def as_table_path(name: str, given: object) -> Path:
     """Return the path of a file, which need not exist, if its name says what it holds."""
     path = as_path(name, given)
-    if not (path.name.endswith(FILES) or path.is_dir()):
+    # isdir: a Path makes the folder "." of "", and asks in vain for a name that is too long.
+    if not (path.name.endswith(FILES) or os.path.isdir(str(given))):
         raise ValueError(
             f"{name} is {shown(str(path))}; the name of a table's file must end in "
             f"{' or '.join(FILES)}"
