@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sampled_metrics import __version__
 from sampled_metrics import metrics as known
 from sampled_metrics._arguments import as_generator
 from sampled_metrics.metrics import Metric
@@ -124,7 +124,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "sampled-metrics", description=DESCRIPTION, epilog=EPILOG, formatter_class=form
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {version('sampled-metrics')}"
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
 
     def command(run: Callable[[Any], Any], text: str) -> argparse.ArgumentParser:
