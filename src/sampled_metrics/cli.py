@@ -231,11 +231,13 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
         ignore=[*options.ignore, *([group] if group and group not in read else [])],
     )
     rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
+    broken = {name: _broken(name, given, options.ties, rng) for name, given in ranks.items()}
+    if sampled and draw is not None:
+        broken = {name: _as_sample(name, given, draw) for name, given in broken.items()}
     return evaluate(
-        {name: _broken(name, given, options.ties, rng) for name, given in ranks.items()},
+        broken,
         options.metrics,
         draw,
-        given="sampled" if sampled else "exact",
         groups=_groups(options) if group else None,
         n_items=options.items if draw is None else None,
         confidence=options.confidence,
@@ -250,6 +252,17 @@ def _broken(name: str, ranks: Ranks, ties: Any, rng: Generator) -> Ranks:
         many = f"{name} has users with several or graded relevant items"
         raise ValueError(f"{many}; say how ties are broken, as in --ties random")
     return ranks
+
+
+def _as_sample(name: str, ranks: Ranks, draw: Draw) -> Ranks:
+    """Say of ranks that they are among so many sampled items."""
+    from sampled_metrics.ranks import check_sampled
+
+    check_sampled(name, ranks, draw.n_samples)
+    n = ranks.n_relevant + draw.n_samples
+    if draw.n_items is None:
+        raise ValueError("--items is missing; give the number of all items")
+    return ranks.with_sizes(n_items=n, catalog=draw.n_items + 0 * n)
 
 
 def _draw(options: Any) -> Draw | None:

@@ -28,7 +28,7 @@ from sampled_metrics.bounds._programs import (
 )
 from sampled_metrics.metrics import AUC, Metric
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import Draw, as_draw, one_sampled_each
+from sampled_metrics.sampling import Draw, as_single, one_sampled_each
 
 __all__ = ["Bounds", "identified_set", "metric_bounds"]
 
@@ -111,7 +111,7 @@ def metric_bounds(
     >>> f"{low:.2f} to {high:.2f}, exactly {Recall(k=10)(ranks).mean():.2f}"
     '0.00 to 0.50, exactly 0.25'
     """
-    sampled, _, n = one_sampled_each(sampled_ranks, as_draw(draw))
+    sampled, _, n = one_sampled_each(sampled_ranks, as_single(draw))
     if sampled.ndim > 1:
         raise ValueError(
             f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
@@ -220,7 +220,7 @@ def identified_set(
     >>> round(low, 3), round(high, 3)
     (0.5, 1.0)
     """
-    f, m = as_probabilities("shares", shares), as_draw(draw).n_samples
+    f, m = as_probabilities("shares", shares), as_single(draw).n_samples
     if f.size != m + 1:
         raise ValueError(
             f"shares has shape {f.shape}; shares must have n_samples + 1 entries, {m + 1}"
