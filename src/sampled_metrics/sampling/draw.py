@@ -34,7 +34,6 @@ from sampled_metrics._arguments import (
     one_or_one_each,
     read_only,
     refuse,
-    reject,
     same_index,
     shown,
 )
@@ -139,8 +138,6 @@ class Draw:
             if given is not None or name == "n_samples":
                 no_index(name, given)
                 each = as_integers(name, given, low)
-                if name == "n_samples" and not each.size:
-                    reject(name, given, "one whole number, or one per instance")
                 vars(self)[name] = read_only(each) if each.ndim else int(each)
         if self.n_items is not None:
             n = np.asarray(self.n_items)
