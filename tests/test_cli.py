@@ -28,7 +28,7 @@ from shared import known
 USERS = [f"user {i}" for i in range(30)]
 RNG = np.random.default_rng(7)
 RANKS = {
-    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, users=USERS) for name in "AB"
+    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 600, users=USERS) for name in "AB"
 }
 
 
@@ -42,7 +42,7 @@ def folder(tmp_path, monkeypatch):
     table.assign(half=np.where(table["user"] < "user 2", "first", "second")).to_csv(
         "grouped.csv", index=False
     )
-    draw = Draw(40, n_items=500)
+    draw = Draw(40, n_items=600)
     write_ranks({name: draw.rvs(r.best, rng=1) for name, r in RANKS.items()}, "sampled.csv")
     return tmp_path
 
@@ -77,7 +77,7 @@ def test_evaluate(folder, capsys, file):
 def test_evaluate_prints_a_table(folder):
     code, out, errors = run("evaluate", "ranks.parquet", "--metrics", "recall@10", "auc")
     assert (code, errors) == (0, "")
-    assert "30 users; value ± standard error" in out
+    assert "30 users, ranked among 600 items; value ± standard error" in out
     assert f"{Recall(k=10).mean(RANKS['A']):.4f} ±" in out
 
 
@@ -117,10 +117,10 @@ def test_the_seed_is_0_and_names_are_escaped(folder, capsys):
 
 
 def test_bounds(folder, capsys):
-    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=500)
+    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=600)
     found = table_of(
         capsys, "bounds", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
-        "--items", "500",
+        "--items", "600",
     )  # fmt: skip
     assert list(found) == ["recommender", "metric", "low", "high", "users"]
     for name, low, high in zip(found["recommender"], found["low"], found["high"], strict=True):
@@ -129,7 +129,7 @@ def test_bounds(folder, capsys):
         assert (low, high) == pytest.approx(metric_bounds(ranks, Recall(k=10), draw))
     code, out, _ = run(
         "evaluate", "sampled.csv", "--sampled", "--metrics", "recall@10", "--samples", "40",
-        "--items", "500",
+        "--items", "600",
     )  # fmt: skip
     assert code == 0
     assert "bounds at 95%" in out
@@ -276,6 +276,23 @@ def test_a_sample_of_a_catalog(folder):
     assert set(known(ranks.n_items)) == {20}
 
 
+def test_items_must_be_the_catalog_that_the_file_names(folder, capsys):
+    write_ranks({"A": Ranks([1, 2], n_items=6, catalog=90)}, "known.csv")
+    arguments = ["bounds", "known.csv", "--metrics", "recall@1", "--samples", "5", "--items"]
+    assert main([*arguments, "90"]) == 0
+    assert main([*arguments, "91"]) == 1
+    assert "--items is 91, and A is of another catalog in the file" in capsys.readouterr().err
+
+
+def test_a_warning_is_one_sentence(folder):
+    write_ranks({"A": Ranks([1, 2], n_items=101)}, "round.csv")
+    code, _, errors = run("evaluate", "round.csv", "--metrics", "recall@1")
+    assert code == 0
+    assert errors.startswith("sampled-metrics: warning: every user has exactly 101 candidates")
+    assert errors.endswith("as --catalog\n")
+    assert len(errors.splitlines()) == 1
+
+
 def test_interrupted(folder, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
@@ -359,7 +376,7 @@ def test_only_draws_of_ties_of_several_relevant_items_need_a_rule(folder, capsys
 
 def test_random_ties_break_independently_for_each_recommender(folder, capsys):
     """A difference of two recommenders has the noise of two, not of ties that break alike."""
-    tied = Ranks(np.ones(500, dtype=int), 99, 100)
+    tied = Ranks(np.ones(500, dtype=int), 99, 110)
     write_ranks({"A": tied, "B": tied}, "ties.parquet")
     arguments = ["compare", "ties.parquet", "--metrics", "rr", "--ties", "random", "--seed", "3"]
     found = table_of(capsys, *arguments)

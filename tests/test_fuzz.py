@@ -529,6 +529,7 @@ MASK = (
 )
 RANKS = ([1, 2, 3], either(OURS, array(whole(1, 10), (3,))))
 NAMED = ({"A": [1, 2, 3], "B": [3, 2, 2]}, dict_of(either(OURS, array(whole(1, 10)))))
+SAMPLED = {name: Ranks(best, n_items=4, catalog=10) for name, best in NAMED[0].items()}
 PRIOR = (None, prior)
 N_ITEMS = (10, optional(maybe(number_of(3))))
 SHAPE = (None, choice(None, "unimodal", "decreasing"))
@@ -759,15 +760,19 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     "Draw": (
         Draw,
         {
-            "n_samples": (3, COUNT),
+            "n_samples": (3, array(whole(1))),
             "n_items": (10, optional(array(whole(2)))),
-            "replacement": (True, flag),
+            "replacement": (
+                True,
+                lambda value: flag(value) or (type(value) is str and value == "merged"),
+            ),
+            "shared": (False, flag),
         },
     ),
     "Draw without replacement": (
         Draw,
         {
-            "n_samples": (3, whole(1, 9)),
+            "n_samples": (3, array(whole(1, 9))),
             "n_items": (10, optional(array(whole(4)))),
             "replacement": (False, flag),
         },
@@ -955,7 +960,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "metrics": METRICS,
             "draw": OR_NONE,
             "estimators": (None, optional(ESTIMATORS[1])),
-            "given": ("exact", choice("exact")),
             "groups": (None, anything),
             "fit": FIT,
             "n_items": (None, optional(nothing)),
@@ -966,10 +970,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
     "evaluate of sampled ranks": (
         lambda **given: evaluate(**given).table,
         {
-            "ranks": ({"A": [1, 2, 3], "B": [3, 2, 2]}, dict_of(either(OURS, array(whole(1, 4))))),
+            "ranks": (SAMPLED, dict_of(either(OURS, array(whole(1))))),
             "metrics": METRICS,
-            "draw": A_DRAW,
-            "given": ("sampled", choice("exact", "sampled")),
+            "draw": (None, optional(instance_of(Draw))),
             "groups": (["u", "v", "v"], anything),
             "progress": (False, flag),
         },

@@ -240,6 +240,7 @@ def test_importing_loads_only_numpy():
 
 ONE = Split.from_pairs([0], [0], [0], [1], n_items=5)
 HITS = [Recall(k=1)]
+SAMPLED = {"A": Ranks([1, 2], n_items=4, catalog=9)}
 SMALL = Draw(3, n_items=9)
 WORK = {  # all of one step
     "ranking": lambda **show: Ranks.from_model(np.zeros((1, 5)), ONE, **show),
@@ -250,7 +251,7 @@ WORK = {  # all of one step
     "sampling for A": lambda **show: runs_of(
         {"A": [1, 2]}, HITS, SMALL, {"it": Uncorrected()}, repeats=1, rng=0, **show
     ),
-    "bounding": lambda **show: evaluate({"A": [1, 2]}, HITS, SMALL, given="sampled", **show),
+    "bounding": lambda **show: evaluate(SAMPLED, HITS, **show),
     "testing": lambda **show: evaluate({"A": [1, 2], "B": [2, 2]}, HITS).comparisons(
         n_resamples=9, rng=0, **show
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -82,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.showwarning = _show_warning
             _take_what_is_piped(options, Path(folder))
             _show(options.run(options), options)
     except KeyboardInterrupt:
@@ -97,6 +99,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"sampled-metrics: error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    text = str(message).replace("catalog=", "--catalog")
+    print(f"sampled-metrics: warning: {text}", file=sys.stderr)
 
 
 def _take_what_is_piped(options: Any, folder: Path) -> None:
@@ -353,11 +360,13 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     door = partial(read_ranks, options.ranks, **columns, ignore=ignored)
     ranks = _call(door, catalog=options.catalog)
     rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
+    broken = {name: _broken(name, given, options, rng) for name, given in ranks.items()}
+    if sampled and draw is not None:
+        broken = {name: _as_sample(name, given, draw) for name, given in broken.items()}
     return evaluate(
-        {name: _broken(name, given, options, rng) for name, given in ranks.items()},
+        broken,
         options.metrics,
         draw,
-        given="sampled" if sampled else "exact",
         groups=_groups(options) if group else None,
         n_items=options.items if draw is None else None,
         confidence=options.confidence,
@@ -372,6 +381,19 @@ def _broken(name: str, ranks: Ranks, options: Any, rng: Generator) -> Ranks:
         many = f"{name} has users with several or graded relevant items"
         raise ValueError(f"{many}; for draws, say how ties are broken, as in --ties random")
     return ranks
+
+
+def _as_sample(name: str, ranks: Ranks, draw: Draw) -> Ranks:
+    """Say of ranks that they are among so many sampled items."""
+    from sampled_metrics.ranks import check_sampled
+
+    check_sampled(name, ranks, draw.n_samples)
+    n = ranks.n_relevant + draw.n_samples
+    if draw.n_items is None:
+        raise ValueError("--items is missing; give the number of all items")
+    if ranks.catalog is not None and (ranks.catalog != draw.n_items).any():
+        raise ValueError(f"--items is {draw.n_items}, and {name} is of another catalog in the file")
+    return ranks.with_sizes(n_items=n, catalog=draw.n_items + 0 * n)
 
 
 def _draw(options: Any) -> Draw | None:

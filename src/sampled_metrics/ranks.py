@@ -264,6 +264,7 @@ class Ranks:
         users: ArrayLike | None = None,
         *,
         n_relevant: ArrayLike | None = None,
+        catalog: ArrayLike | None = None,
     ) -> Ranks:
         """Build from one list per instance: the ranks of its relevant items, in any order.
 
@@ -281,6 +282,8 @@ class Ranks:
         n_relevant : int or array_like of int, optional
             Number of relevant items of each instance, if some of them have no rank. It does not go
             with `gains`.
+        catalog : int or array_like of int, optional
+            Number of items that there are, where the `n_items` are a sample of them.
 
         Returns
         -------
@@ -305,7 +308,10 @@ class Ranks:
         own = labels_of(ranks) if users is None else users
         names = None if own is None else as_users("users", own, counts.shape, "ranks").copy()
         if labels_of(users) is None:
-            labeled_by(names, ranks=ranks, gains=gains, n_items=n_items, n_relevant=n_relevant)
+            labeled_by(
+                names, ranks=ranks, gains=gains, n_items=n_items, n_relevant=n_relevant,
+                catalog=catalog,
+            )  # fmt: skip
         if names is not None and (again := repeated(names)).size:
             raise ValueError(
                 f"users[{again[0]}] is {names.tolist()[again[0]]!r}, like an earlier one; each "
@@ -332,10 +338,14 @@ class Ranks:
             relevant = one_or_one_each("n_relevant", n_relevant, counts.shape, low=0)
             if (few := relevant < counts).any():
                 refuse("n_relevant", relevant, few, "at least the number of the ranks")
-        n = None if n_items is None else one_or_one_each("n_items", n_items, counts.shape, low=1)
+        n, all_items = (
+            None if given is None else one_or_one_each(name, given, counts.shape, low=1)
+            for name, given in (("n_items", n_items), ("catalog", catalog))
+        )
+        _check_catalog(n, all_items)
         made = trusted(
             values, offsets_of(counts), relevant, n_items=n, gains=gain, ideal_gains=ideal,
-            users=names,
+            users=names, catalog=all_items,
         )  # fmt: skip
         check_within("ranks", made, n)
         return made
@@ -373,6 +383,13 @@ class Ranks:
     def is_one_each(self) -> bool:
         """Whether every instance has exactly one relevant item, and a rank for it."""
         return bool((self.n_relevant == 1).all() and len(self.best) == len(self))
+
+    @cached_property
+    def is_sample(self) -> bool:
+        """Whether some instance was ranked among a sample of the items that there are."""
+        if self.catalog is None or self.n_items is None:
+            return False
+        return bool((self.catalog > self.n_items).any())
 
     @cached_property
     def has_ties(self) -> bool:
@@ -466,6 +483,14 @@ class Ranks:
         made = {field.name: getattr(self, field.name) for field in fields(self)}
         del made["n_tied"]
         return trusted(**made | {"best": best} | more)
+
+    def with_sizes(self, **sizes: Any) -> Ranks:
+        """Return the same ranks with other numbers of items or catalogs, which were checked."""
+        made = object.__new__(Ranks)
+        sizes = {name: read_only(each) for name, each in sizes.items()}
+        made.__dict__.update(self.__dict__ | sizes)
+        made.__dict__.pop("is_sample", None)
+        return made
 
 
 def trusted(best: IntArray, offsets: IntArray, n_relevant: IntArray, **more: Any) -> Ranks:
@@ -576,6 +601,11 @@ def _check_sizes(
     if n_items is not None and (bad := worst > n_items).any():
         i = int(np.argmax(bad))
         raise ValueError(f"ranks[{i}] must be at most {limit}; n_items is {n_items[i]}")
+    _check_catalog(n_items, catalog)
+
+
+def _check_catalog(n_items: IntArray | None, catalog: IntArray | None) -> None:
+    """Refuse more candidates than there are items."""
     if catalog is None:
         return
     if n_items is None:
@@ -617,7 +647,7 @@ def as_ranks(
         if n is given.n_items or n is None:
             return given, (len(given),)
         check_within(name, given, n)
-        return replace_items(given, n), (len(given),)
+        return given.with_sizes(n_items=n), (len(given),)
     values = as_integers(name, given, lists=FROM_LISTS)
     n = None
     if n_items is not None:
@@ -627,13 +657,6 @@ def as_ranks(
             refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
         n = n.ravel()
     return one_relevant_each(values.ravel(), n), values.shape
-
-
-def replace_items(ranks: Ranks, n_items: IntArray) -> Ranks:
-    """Return the same ranks with the number of candidates of each instance."""
-    made = object.__new__(Ranks)
-    made.__dict__.update(ranks.__dict__, n_items=read_only(n_items))
-    return made
 
 
 def known_items(name: str, ranks: Ranks, n_items: ArrayLike | None) -> IntArray | None:
@@ -683,7 +706,7 @@ def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
 
 def check_exact(name: str, ranks: Ranks) -> None:
     """Refuse ranks that are a sample's: nothing may take them for exact ones."""
-    if ranks.catalog is not None and len(ranks):
+    if ranks.is_sample:
         raise ValueError(
             f"{name} is a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; "  # type: ignore[index]
             "exact ranks are needed"

@@ -617,8 +617,13 @@ def test_a_metric_of_ones_own_that_needs_the_number_of_items():
         ({"draw": 5}, "draw is 5; draw must be a Draw"),
         (
             {"draw": WeightedDraw(5, [1] * 100)},
-            r"draw is a WeightedDraw, which no bound .* takes: .* use its own draw\.expect",
+            r"draw is a WeightedDraw, .* uniform samples only; WeightedDraw\.expect",
         ),
+        (
+            {"draw": Draw(5, n_items=100, shared=True)},
+            r"draw is Draw\(.*shared=True\); bounds need a sample of each instance's own",
+        ),
+        ({"draw": Draw(5, n_items=100, replacement="merged")}, "one number of different samples"),
         ({"metric": "AUC"}, "metric is 'AUC'; metric must be a Metric"),
         ({"confidence": 1}, "confidence is 1; confidence must be above 0 and below 1"),
         ({"confidence": 0}, "confidence is 0; confidence must be positive"),

@@ -764,7 +764,11 @@ USUAL = {"metric": Recall(10), "value": 0.66, "draw": Draw(100, n_items=3706)}
         ),
         (
             {"draw": WeightedDraw(100, [1] * 3706)},
-            r"draw is a WeightedDraw, which no bound .* use its own draw\.expect",
+            r"draw is a WeightedDraw, .* uniform samples only; WeightedDraw\.expect",
+        ),
+        (
+            {"draw": Draw(100, n_items=3706, shared=True)},
+            r"draw is Draw\(.*shared=True\); bounds need a sample of each instance's own",
         ),
         ({"metric": [Recall(10)]}, r"value is 0\.66; value must be a list, such as \[0\.3"),
         ({"metric": []}, r"metric is empty; metric must be a list"),

@@ -393,7 +393,7 @@ ranks = st.integers(1, 30)
 @given(
     pairs=st.lists(st.tuples(ranks, ranks), min_size=2, max_size=12),
     metric=st.sampled_from(USUAL),
-    n_samples=st.sampled_from([None, 1, 5, 29]),
+    n_samples=st.sampled_from([None, 1, 5, 28]),
     replacement=st.booleans(),
 )
 def test_the_two_ways_round(pairs, metric, n_samples, replacement):
@@ -428,14 +428,6 @@ def test_auc_keeps_its_order(pilot):
     found = compare(a, b, AUC(), Draw(20))
     assert found.order_kept
     assert found.difference == pytest.approx(found.exact_difference)
-
-
-def test_all_items_drawn_is_the_exact_evaluation():
-    rng = np.random.default_rng(8)
-    a, b = (some_ranks(rng, 50, mean, 40).best for mean in (5, 9))
-    exact = compare(a, b, AveragePrecision(), n_items=40)
-    drawn = compare(a, b, AveragePrecision(), Draw(39, n_items=40, replacement=False))
-    np.testing.assert_allclose(astuple(drawn), astuple(exact), atol=1e-14)
 
 
 def test_nothing_to_order():
@@ -566,7 +558,9 @@ def test_users_who_cannot_be_evaluated():
     single = Ranks([1, 1], 0, [2, 1])
     with pytest.raises(ValueError, match="AUC is not defined for user 1; leave out users with"):
         compare(single, single, AUC())
-    with pytest.raises(ValueError, match="n_items is 1 for instance 1; some items must be irrel"):
+    with pytest.raises(
+        ValueError, match=r"a\[0\] is among 2 items, and draw.n_samples is 3, no less"
+    ):
         compare(single, single, NDCG(), Draw(3))
     with pytest.raises(ValueError, match="n_items is None; AUC needs the number of ranked items"):
         compare([1, 2], [2, 1], AUC())
@@ -597,7 +591,7 @@ WRONG = [
     ("metric", NDCG, r"metric is <class .*NDCG'>; .* call the class, as in Recall\(k=10\)"),
     ("metric", None, "metric is None; metric must be a Metric"),
     ("metric", [NDCG()], "metric is .*; metric must be a Metric"),
-    ("draw", 3, r"draw is 3; draw must be a Draw, such as Draw\(n_samples=100\)"),
+    ("draw", 3, r"draw is 3; draw must be a Draw, such as Draw\(n_samples=100, "),
     ("draw", Draw, "draw is <class .*; draw must be a Draw; call the class"),
     ("draw", [Draw(3)], "draw is .*; draw must be a Draw, such as"),
     ("estimator", "bv", "estimator is 'bv'; estimator must be an Estimator, such as"),

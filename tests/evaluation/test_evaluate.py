@@ -4,6 +4,7 @@ import re
 import sys
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ METRICS = [Recall(k=10), NDCG(k=10), ReciprocalRank()]
 N_USERS = 60
 
 
-def ranks_of(seed, n_items=200, users=None):
+def ranks_of(seed, n_items=240, users=None):
     """Ranks that are better the closer to 1, some of them tied."""
     rng = np.random.default_rng(seed)
     best = np.minimum(rng.geometric(0.03, N_USERS), n_items - 4)
@@ -91,7 +92,7 @@ def test_a_draw_adds_what_it_would_report():
 @pytest.mark.slow
 def test_standard_errors_of_a_draw_cover_users_ties_and_samples():
     """4,000 evaluations of new users: their standard deviation is known to within 5 percent."""
-    rng, draw = np.random.default_rng(8), Draw(20, n_items=200)
+    rng, draw = np.random.default_rng(8), Draw(20, n_items=240)
     estimators = {"corrected": BiasVariance(gamma=0.1)}
     fitted = estimators["corrected"].fit(NDCG(k=10), draw)
     found = evaluate({"A": A}, [NDCG(k=10)], draw, estimators=estimators)
@@ -110,7 +111,8 @@ def test_sampled_ranks_give_estimates_and_bounds(sizes):
     n = np.where(np.arange(N_USERS) < 20, 250, 300) if sizes == "each" else sizes
     draw = Draw(40, n_items=n, replacement=False)
     sampled = {name: draw.rvs(ranks.best, rng=5) for name, ranks in PAIR.items()}
-    found = evaluate(sampled, METRICS, draw, given="sampled", confidence=0.9)
+    ranks = {name: Ranks(best, n_items=41, catalog=n) for name, best in sampled.items()}
+    found = evaluate(ranks, METRICS, confidence=0.9)
     for name, ranks in sampled.items():
         for metric in METRICS:
             for label, estimator in (("uncorrected", Uncorrected()), ("corrected", None)):
@@ -134,8 +136,12 @@ def test_sampled_ranks_give_estimates_and_bounds(sizes):
 def test_a_sample_that_no_ranks_explain_is_a_row():
     """Nobody's sampled rank is anything but 26 of 51: a hundred users' draws would scatter."""
     draw = Draw(50, n_items=1000)
-    sampled = {"bad": np.full(1000, 26), "good": draw.rvs([400] * 1000, rng=0)}
-    found = evaluate(sampled, [Recall(k=1)], draw, given="sampled")
+    exact = Ranks(np.full(1000, 400), n_items=1000)
+    sampled = {
+        "bad": Ranks(np.full(1000, 26), n_items=51, catalog=1000),
+        "good": draw.rvs(exact, rng=0),
+    }
+    found = evaluate(sampled, [Recall(k=1)], draw)
     assert row(found.table, "bad", "Recall@1", "bounds")[["low", "high"]].isna().all()
     assert row(found.table, "good", "Recall@1", "bounds")[["low", "high"]].notna().all()
     assert str(found).count("none possible") == 1
@@ -147,10 +153,18 @@ def test_sampled_ranks_of_several_relevant_items():
     exact = Ranks.from_lists([[3, 90], [1], [40, 41, 42]], n_items=300, users=["u", "v", "w"])
     draw = Draw(40, n_items=300)
     sampled = draw.rvs(exact, rng=0)
-    found = evaluate({"A": sampled}, [NDCG(k=10)], draw, given="sampled")
+    found = evaluate({"A": sampled}, [NDCG(k=10)], draw)
     assert list(found.table["estimator"]) == ["uncorrected", "corrected"], "bounds are for one each"
     expected = BiasVariance(gamma=0.1).fit(NDCG(k=10), draw)(sampled)
     np.testing.assert_allclose(found.per_user["value"][3:], expected)
+
+
+def sample_of(best, n_items, catalog):
+    """Return sampled ranks of users with one relevant item each."""
+    return Ranks(best, n_items=n_items, catalog=catalog)
+
+
+SAMPLE = sample_of([1, 2], 10, 55)
 
 
 @dataclass(frozen=True)
@@ -170,16 +184,16 @@ class Gain(Metric):
         return relevance
 
 
-def test_sampled_ranks_as_an_array_or_with_more_that_is_known():
-    """The number of sampled items may be left out, and a gain counts."""
-
+def test_gains_of_sampled_ranks():
     def estimates(ranks):
-        found = evaluate({"A": ranks}, [Gain()], Draw(9, n_items=50), given="sampled")
+        found = evaluate({"A": ranks}, [Gain()])
         return found.per_user["value"].to_numpy()
 
-    lists, want = [[1], [4], [10]], estimates([1, 4, 10])
-    np.testing.assert_allclose(estimates(Ranks.from_lists(lists)), want)
-    graded = Ranks.from_lists(lists, gains=[[3], [2], [1]], n_items=10)
+    lists: list[list[int]] = [[1], [4], [10]]
+    sizes: dict[str, Any] = {"n_items": 10, "catalog": 55}
+    want = estimates(Ranks([1, 4, 10], **sizes))
+    np.testing.assert_allclose(estimates(Ranks.from_lists(lists, **sizes)), want)
+    graded = Ranks.from_lists(lists, gains=[[3], [2], [1]], **sizes)
     np.testing.assert_allclose(estimates(graded), want * [3, 2, 1, 3, 2, 1])
 
 
@@ -220,10 +234,8 @@ def test_a_table_counts_its_rows_and_has_groups_if_there_are_any():
     grouped = evaluate(ranks, [NDCG()], groups=["few", "few", "one"])
     assert grouped.by_group["standard_error"].notna().tolist() == [True, True, False, False]
     estimators = {"none": Uncorrected(), "rank": RankEstimate()}
-    sampled = {"A": [1, 2, 3], "B": [2, 2, 2]}
-    two = evaluate(
-        sampled, [NDCG()], Draw(2, n_items=9), given="sampled", estimators=estimators
-    ).comparisons(n_resamples=99, rng=0)
+    sampled = {"A": sample_of([1, 2, 3], 3, 9), "B": sample_of([2, 2, 2], 3, 9)}
+    two = evaluate(sampled, [NDCG()], estimators=estimators).comparisons(n_resamples=99, rng=0)
     assert two.index.tolist() == list(range(len(two)))
     assert set(two["estimator"]) == set(estimators)
 
@@ -236,7 +248,7 @@ def test_two_users_are_enough_for_an_interval():
 
 
 def test_of_exact_ranks_a_gain_counts_in_every_draw():
-    draw = Draw(9, n_items=50)
+    draw = Draw(9, n_items=55)
     graded = Ranks.from_lists([[1], [4], [10]], gains=[[3], [2], [1]])
     found = evaluate({"A": graded}, [Gain()], draw, estimators={"none": Uncorrected()})
     drawn = found.per_user.query("estimator == 'none'")["value"]
@@ -244,17 +256,10 @@ def test_of_exact_ranks_a_gain_counts_in_every_draw():
     np.testing.assert_allclose(drawn, draw.expect([1, 4, 10], Gain()) * [3, 2, 1])
 
 
-def test_sampled_ranks_go_from_1_to_one_more_than_the_samples():
-    draw = Draw(1, n_items=2, replacement=False)
-    assert evaluate({"A": [1, 2]}, [Recall(k=1)], draw, given="sampled").table["value"][0] == 0.5
-    with pytest.raises(ValueError, match=r"is 3; .* must be at most n_samples \+ 1, 2"):
-        evaluate({"A": [1, 3]}, [Recall(k=1)], draw, given="sampled")
-
-
 def test_by_default_long_work_shows_a_progress_bar(capsys, monkeypatch):
     clock = count(step=10)  # seconds, from one look at it to the next
     monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
-    evaluate({"A": [1, 2]}, [Recall(k=1)], Draw(3, n_items=9), given="sampled")
+    evaluate({"A": sample_of([1, 2], 4, 9)}, [Recall(k=1)])
     assert "bounding" in capsys.readouterr().err
 
 
@@ -372,7 +377,7 @@ def test_groups_are_evaluations_of_their_users():
 
 def test_users_without_relevant_items_do_not_count():
     lists = [[3, 9], [], [1], []]
-    ranks = {name: Ranks.from_lists(lists, n_items=50, users=[4, 5, 6, 7]) for name in "AB"}
+    ranks = {name: Ranks.from_lists(lists, n_items=55, users=[4, 5, 6, 7]) for name in "AB"}
     found = evaluate(ranks, [Recall(k=5)], Draw(9), groups=list("ghgh"))
     assert set(found.per_user["user"]) == {4, 6}
     assert set(found.by_group["group"]) == {"g"}
@@ -389,7 +394,7 @@ def test_values_of_users_average_to_those_of_the_table():
 
 
 def test_several_relevant_items_need_no_rule_where_nothing_ties():
-    tied = Ranks([4, 1, 7], 0, 50, users=["u", "v", "u"])
+    tied = Ranks([4, 1, 7], 0, 55, users=["u", "v", "u"])
     expected = evaluate({"A": tied.break_ties("optimistic")}, METRICS, Draw(9)).table
     pd.testing.assert_frame_equal(evaluate({"A": tied}, METRICS, Draw(9)).table, expected)
 
@@ -412,7 +417,7 @@ def test_a_long_name_is_cut_in_an_error(length, shown):
 
 
 def test_number_of_items_for_each_user():
-    n = np.arange(200, 200 + N_USERS)
+    n = np.arange(240, 240 + N_USERS)
     expected = AUC()(A.best, n)
     for sizes in (n, pd.Series(n, index=NAMES).iloc[::-1]):
         ranks = {"A": pd.Series(A.best, index=NAMES)}
@@ -428,11 +433,11 @@ def test_it_prints_everywhere():
     text = str(found)
     assert text.splitlines()[0].split() == ["Recall@10", "NDCG@10", "RR"]
     assert f"{Recall(k=10).mean(A):.4f} ±" in text
-    assert "60 users, 30 sampled items each (with replacement)" in text
+    assert "60 users, ranked among 240 items; 30 sampled items each (with replacement)" in text
     assert f"{Recall(k=10).mean(A):.4f} ±" in found._repr_html_()
     assert rf"{Recall(k=10).mean(A):.4f} $\pm$" in found.to_latex()
     assert r"item\_knn" in evaluate({"item_knn": A}, METRICS).to_latex()
-    drawn = evaluate({"A": [1, 2, 3]}, [Recall(k=2)], Draw(5, n_items=50), given="sampled")
+    drawn = evaluate({"A": sample_of([1, 2, 3], 6, 55)}, [Recall(k=2)])
     assert re.search(r"0\.\d{4} to \d\.\d{4}", str(drawn))
     assert "bounds at 95%" in str(drawn)
     assert r"bounds at 95\%" in drawn.to_latex()
@@ -442,7 +447,7 @@ def test_one_figure_holds_every_value():
     figure = evaluate(PAIR, METRICS, Draw(30)).plot()
     assert isinstance(figure, Figure)
     assert [panel.get_title() for panel in figure.axes] == [str(metric) for metric in METRICS]
-    drawn = evaluate({"A": [1, 2, 3]}, [Recall(k=2)], Draw(5, n_items=50), given="sampled")
+    drawn = evaluate({"A": sample_of([1, 2, 3], 6, 55)}, [Recall(k=2)])
     figure = drawn.plot()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "what is possible",
@@ -462,10 +467,8 @@ def test_users_who_disagree_evenly_leave_the_difference_open():
 
 def test_the_figure_shows_the_numbers_of_the_table():
     """Each recommender has a row, the first on top, and in it each estimator a place of its own."""
-    drawn = Draw(20, n_items=200)
-    found = evaluate(
-        {n: drawn.rvs(r, rng=1) for n, r in PAIR.items()}, METRICS, drawn, given="sampled"
-    )
+    drawn = Draw(20, n_items=240)
+    found = evaluate({n: drawn.rvs(r, rng=1) for n, r in PAIR.items()}, METRICS, drawn)
     figure = found.plot()
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["A", "B"]
     for panel in figure.axes:
@@ -498,7 +501,7 @@ def test_the_figure_grows_with_what_it_shows():
     assert size(METRICS, Draw(9), **three) == pytest.approx([8.4, 1.2 + 2 * 4 * 0.2])
 
 
-DRAWN = Draw(9, n_items=50)
+DRAWN = Draw(9, n_items=55)
 
 
 @pytest.mark.parametrize(
@@ -519,7 +522,7 @@ DRAWN = Draw(9, n_items=50)
             ({"A": A, "B": ranks_of(2, users=np.arange(N_USERS))}, METRICS),
             "give all the same users, all by integers or none",
         ),
-        (({"A": ranks_of(2, 250), "B": ranks_of(2)}, METRICS), "has 200 items for user 0"),
+        (({"A": ranks_of(2, 250), "B": ranks_of(2)}, METRICS), "has 240 items for user 0"),
         (
             ({"A": pd.Series([1, 2], index=["u", "u"]), "B": pd.Series([1, 2], index=["u", "v"])},
              METRICS),
@@ -528,20 +531,20 @@ DRAWN = Draw(9, n_items=50)
         ((PAIR, METRICS, 100), "draw is 100; draw must be a Draw"),
         ((PAIR, METRICS, Draw(9), "estimators", {"exact": Uncorrected()}), "has the key 'exact'"),
         ((PAIR, METRICS, None, "estimators", {"mine": Uncorrected()}), "draw is None; without"),
-        ((PAIR, METRICS, None, "given", "sampled"), 'draw is None, but given is "sampled"'),
-        ((PAIR, METRICS, None, "given", "both"), "given is 'both'"),
         ((PAIR, METRICS, Draw(9), "n_items", 50), "n_items is given beside a draw"),
-        (({"A": [1, 2]}, METRICS, Draw(9), "given", "sampled"), "draw.n_items is None"),
-        (({"A": [1, 20]}, METRICS, DRAWN, "given", "sampled"), r"ranks\['A'\]\[1\] is 20"),
-        ((PAIR, METRICS, DRAWN, "given", "sampled"), "has ties; break them as the evaluation did"),
+        ((PAIR, METRICS, Draw(239)), r"ranks\['A'\]\[0\] is among 240 items, .* catalog="),
+        (({"A": [1, 2]}, METRICS, Draw(99, n_items=100)), "is among 100 items, .* catalog="),
         (
-            ({"A": Ranks.from_lists([[1]], n_items=11)}, METRICS, DRAWN, "given", "sampled"),
-            r"ranks\['A'\].n_items\[0\] is 11",
+            ({"A": SAMPLE, "B": Ranks([1, 2], n_items=10)}, METRICS),
+            r"ranks\['A'\] is a sample, as its catalog says, and ranks\['B'\] is not",
         ),
+        (({"A": SAMPLE}, METRICS, Draw(8)), r"draw.n_samples is 8, and it must be 9: ranks\['A'\]"),
+        (({"A": SAMPLE}, METRICS, Draw(9, n_items=60)), "draw.n_items is 60, and it must be 55: "),
         (
-            ({"A": [1, 2]}, METRICS, Draw(9, n_items=[50, 50, 50]), "given", "sampled"),
-            r"draw.n_items has shape \(3,\); draw.n_items must have one entry per user, 2",
+            ({"A": Ranks([1, 1], 1, 3, users=[3, 3], catalog=9)}, METRICS),
+            "has ties and users with several relevant items",
         ),
+        (({"A": [1, 2]}, METRICS, Draw(9, n_items=[55] * 3)), r"draw.n_items has shape \(3,\); "),
         ((PAIR, METRICS, None, "groups", [1, 2]), r"groups has shape \(2,\); groups must have one"),
         (({"A": [1, 2]}, METRICS, None, "groups", ["g", None]), r"groups\[1\] is None"),
         (({"A": [1, 2]}, METRICS, None, "groups", [1, np.nan]), r"groups\[1\] is nan"),

@@ -136,7 +136,7 @@ def test_number_of_items_of_each_instance():
 def test_one_relevant_item_is_the_path_of_plain_arrays(data, n, m, replacement):
     draw = Draw(m if replacement else min(m, n - 1), n_items=n, replacement=replacement)
     plain = np.array(data.draw(st.lists(st.integers(1, n), min_size=1, max_size=8)))
-    ranks, tied = Ranks.from_lists(plain[:, None]), Ranks(plain, 0, n)
+    ranks, tied = Ranks.from_lists(plain[:, None]), Ranks(plain)
     metric = data.draw(st.sampled_from(METRICS))
     np.testing.assert_array_equal(draw.expect(ranks, metric), draw.expect(plain, metric))
     np.testing.assert_array_equal(draw.expect(tied, metric), draw.expect(plain, metric))

@@ -572,6 +572,10 @@ def test_with_validation_the_two_last_events_are_held_out_and_one_is_tested():
         ({"user": ["a", None, "b"]}, r"events\['user'\]\[1\] is .*; ids must be"),
         ({"user": [1, 1, 1]}, "row 2: user 1 and item 4 are repeated; keep each pair once"),
         ({"timestamp": ["1", "2", "3"]}, r"events\['timestamp'\] has dtype .* numbers or of dates"),
+        (  # RecBole's loader reads them so: two events of one minute become one time
+            {"timestamp": np.array([978300760, 978300761, 978300700], np.float32)},
+            r"timestamp'\]\[0\] is 978300736.0; .* as integers: float32 rounds numbers of this s",
+        ),
         ({"timestamp": [1, np.nan, 3]}, r"events\['timestamp'\]\[1\] is nan; no timestamp may be"),
         (
             {"timestamp": pd.to_datetime(["2020", "NaT", "2021"])},

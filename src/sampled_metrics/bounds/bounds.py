@@ -31,7 +31,7 @@ from sampled_metrics.metrics import AUC, Metric
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import (
     Draw,
-    as_draw,
+    as_single,
     number_of_items,
     one_sampled_each,
     sampled_values,
@@ -140,7 +140,7 @@ def metric_bounds(
     catalog = sampled_ranks.catalog if isinstance(sampled_ranks, Ranks) else None
     if isinstance(draw, Draw) and draw.n_items is None and catalog is not None:
         draw = replace(draw, n_items=catalog)
-    sampled, _, n = one_sampled_each(sampled_ranks, as_draw(draw))
+    sampled, _, n = one_sampled_each(sampled_ranks, with_own_samples(draw))
     if sampled.ndim > 1:
         raise ValueError(
             f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
@@ -250,7 +250,7 @@ def identified_set(
     >>> round(low, 3), round(high, 3)
     (0.5, 1.0)
     """
-    f, m = as_probabilities("shares", shares), as_draw(draw).n_samples
+    f, m = as_probabilities("shares", shares), as_single(draw).n_samples
     if f.size != m + 1:
         raise ValueError(
             f"shares has shape {f.shape}; shares must have n_samples + 1 entries, {m + 1}"
@@ -324,6 +324,17 @@ def _solve(
         )
     )
     return _within(lows, highs, fewest, most)
+
+
+def with_own_samples(draw: Draw) -> Draw:
+    """Return a draw of which each instance has its own sample: only their errors average out."""
+    made = as_single(draw)
+    if made.shared:
+        raise ValueError(
+            f"draw is {made}; bounds need a sample of each instance's own, as the errors of one "
+            "that all share do not average out"
+        )
+    return made
 
 
 def bounds_of_means(means: dict[Metric, Bounds], exact: Metric, draw: Draw) -> Bounds:

@@ -21,7 +21,7 @@ from sampled_metrics._arguments import (
     as_real,
     entries,
 )
-from sampled_metrics.bounds.bounds import Bounds, bounds_of_means
+from sampled_metrics.bounds.bounds import Bounds, bounds_of_means, with_own_samples
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw, number_of_items, sampled_values
 
@@ -346,7 +346,7 @@ def explain(
         values, others = {"value": value}, None if other is None else {"other": other}
     if exact_metric is not None:
         as_kind("exact_metric", exact_metric, Metric, "Recall(k=10)")
-    n, m = number_of_items(draw), draw.n_samples
+    n, m = number_of_items(with_own_samples(draw)), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
     if m >= n:
         raise ValueError(

@@ -27,7 +27,7 @@ from sampled_metrics.ranks import Ranks, as_ranks, check_one_each, check_sampled
 from sampled_metrics.sampling import (
     HEAD,
     Draw,
-    as_draw,
+    as_single,
     blocks,
     by_count,
     chain_probabilities,
@@ -107,7 +107,7 @@ class Problem:
     @property
     def n_samples(self) -> int:
         """Number of drawn items m."""
-        return self.draw.n_samples
+        return int(self.draw.n_samples)
 
     def exact_values(self, ranks: ArrayLike) -> FloatArray:
         """Compute the metric at exact ranks.
@@ -599,7 +599,7 @@ class Estimator(ABC):
         not.
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
-        if (shape := np.shape(np.asarray(as_draw(draw).n_items)))[1:]:
+        if (shape := np.shape(np.asarray(as_single(draw).n_items)))[1:]:
             raise ValueError(
                 f"draw.n_items has shape {shape}; a fit needs one number, or a flat list"
             )

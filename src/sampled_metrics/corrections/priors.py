@@ -28,7 +28,7 @@ from sampled_metrics._arguments import (
 from sampled_metrics.ranks import Ranks, as_ranks
 from sampled_metrics.sampling import (
     Draw,
-    as_draw,
+    as_single,
     check_single,
     one_sampled_each,
     probabilities,
@@ -118,7 +118,7 @@ def estimate_rank_distribution(
     """
     as_choice("method", method, ("likelihood", "entropy"))
     stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
-    each = one_sampled_each(sampled_ranks, as_draw(draw), n_samples)
+    each = one_sampled_each(sampled_ranks, as_single(draw), n_samples)
     sampled, m, n = map(np.ravel, each)
     if (bad := (n == 2) & (sampled > 1) & (sampled <= m)).any():
         refuse("sampled_ranks", sampled, bad, "1 or n_samples + 1 where n_items is 2")

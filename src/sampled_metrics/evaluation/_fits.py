@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from sampled_metrics._arguments import FloatArray, IntArray, as_choice, as_kind, as_named
+from sampled_metrics._arguments import FloatArray, IntArray, as_kind, as_named
 from sampled_metrics.corrections import BiasVariance, CorrectedMetric, Estimator, Uncorrected
 from sampled_metrics.metrics import Metric
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
 
 Fit = Literal["each", "paper"]
@@ -32,58 +33,60 @@ def cells_of(metrics: list[Metric], estimators: object) -> list[Cell]:
     return [Cell(metric, label, e) for metric in metrics for label, e in named.items()]
 
 
-def draw_to_fit(n_items: IntArray, draw: Draw, fit: Fit) -> Draw:
-    """Return the draw that estimators are fitted for.
-
-    With "each" it is the draw as it is made, for each instance's own number of items. With "paper"
-    it is one draw with replacement from their mean number, rounded, as in Krichene & Rendle (2020).
-    """
-    if fit == "paper":
-        return Draw(draw.n_samples, n_items=round(float(n_items.mean())))
-    return Draw(draw.n_samples, n_items=n_items, replacement=draw.replacement)
-
-
 class Tables:
-    """Estimates of all cells, fitted once for each number of items and kept."""
+    """Estimates of all cells, fitted once for each number of items and of samples, and kept.
 
-    def __init__(self, cells: list[Cell], draw: Draw, fit: Fit, *, progress: bool = False) -> None:
-        as_choice("fit", fit, ("each", "paper"))
-        self.cells, self.draw, self.fit, self.progress = cells, draw, fit, progress
-        self._kept: dict[tuple[int, bool], FloatArray] = {}
-        self._of_any: dict[int, FloatArray] = {}  # by place, for any number of items
+    With the fit "each" they are fitted for the draw as it is made. With "paper" they are fitted for
+    draws with replacement, and for the mean number of items, rounded, as in Krichene & Rendle
+    (2020).
+    """
 
-    def by_items(self, n_items: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield which instances share a fit, and its table, shape (n_samples + 1, n_cells)."""
+    def __init__(
+        self, cells: list[Cell], draw: Draw, n_items: IntArray, fit: Fit, *, progress: bool = False
+    ) -> None:
+        self.cells, self.draw, self.progress = cells, draw, progress
+        self.n_items = n_items
+        self.replacement = bool(draw.replacement) or fit == "paper"
+        if not any(cell.estimator.needs_n_items for cell in cells):
+            self.n_items = np.full_like(n_items, n_items.max())
+        elif fit == "paper":
+            self.n_items = np.full_like(n_items, round(float(n_items.mean())))
+        self._kept: dict[tuple[int, int], list[CorrectedMetric]] = {}
+        self._of_any: dict[tuple[int, int], CorrectedMetric] = {}  # by place and number of samples
+
+    def groups(
+        self, n_samples: IntArray | int, at: Any = slice(None)
+    ) -> Iterator[tuple[IntArray, list[CorrectedMetric]]]:
+        """Yield which of the instances `at` these places share a fit, and the fit of each cell."""
         from tqdm import tqdm
 
-        if len(n_items) and not any(cell.estimator.needs_n_items for cell in self.cells):
-            table = self._table(int(n_items[0]), replacement=self.draw.replacement)
-            yield np.arange(len(n_items)), table
-            return
-        fitted = draw_to_fit(n_items, self.draw, self.fit)
-        each = np.broadcast_to(np.asarray(fitted.n_items), n_items.shape)
-        sizes, which = np.unique(each, return_inverse=True)
+        sizes = self.n_items[at] + 1j * n_samples
+        sizes, which = np.unique(sizes, return_inverse=True)
         alike = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
-        bar = tqdm(sizes, "fitting", delay=2, disable=not self.progress)
-        for n, x in zip(bar, alike, strict=True):
-            yield x, self._table(int(n), replacement=fitted.replacement)
+        pairs = [(int(size.real), int(size.imag)) for size in sizes]
+        silent = not self.progress or all(pair in self._kept for pair in pairs)
+        for pair, x in zip(tqdm(pairs, "fitting", delay=2, disable=silent), alike, strict=True):
+            yield x, self._fitted(*pair)
 
-    def _table(self, n: int, *, replacement: bool) -> FloatArray:
-        if (n, replacement) not in self._kept:
-            draw = Draw(self.draw.n_samples, n_items=n, replacement=replacement)
-            columns = [self._column(place, draw) for place in range(len(self.cells))]
-            self._kept[n, replacement] = np.stack(columns, axis=1)
-        return self._kept[n, replacement]
+    def estimates(self, sampled: Ranks) -> FloatArray:
+        """Return the estimates of each instance and cell, shape (n_instances, n_cells)."""
+        assert sampled.n_items is not None
+        values = np.empty((len(sampled), len(self.cells)))
+        for x, fitted in self.groups(sampled.n_items - sampled.n_relevant):
+            some = sampled if len(x) == len(sampled) else sampled[x]
+            values[x] = np.column_stack([each(some) for each in fitted])
+        return values
 
-    def _column(self, place: int, draw: Draw) -> FloatArray:
-        cell = self.cells[place]
+    def _fitted(self, n: int, m: int) -> list[CorrectedMetric]:
+        if (n, m) not in self._kept:
+            draw = Draw(m, n_items=n, replacement=self.replacement)
+            self._kept[n, m] = [self._cell(place, draw) for place in range(len(self.cells))]
+        return self._kept[n, m]
+
+    def _cell(self, place: int, draw: Draw) -> CorrectedMetric:
+        cell, m = self.cells[place], int(draw.n_samples)
         if cell.estimator.needs_n_items:
-            return cell.estimator.fit(cell.metric, draw).values
-        if place not in self._of_any:
-            self._of_any[place] = cell.estimator.fit(cell.metric, draw).values
-        return self._of_any[place]
-
-    def fitted(self, n_items: IntArray) -> list[CorrectedMetric]:
-        """Return the fit of each cell for instances with several relevant items."""
-        draw = draw_to_fit(n_items, self.draw, self.fit)
-        return [cell.estimator.fit(cell.metric, draw) for cell in self.cells]
+            return cell.estimator.fit(cell.metric, draw)
+        if (place, m) not in self._of_any:
+            self._of_any[place, m] = cell.estimator.fit(cell.metric, draw)
+        return self._of_any[place, m]

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sampled_metrics._arguments import FloatArray, shown
+from sampled_metrics._arguments import FloatArray, IntArray, shown
 from sampled_metrics.evaluation._fits import Tables
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import expectation, nodes_of_ties
+from sampled_metrics.sampling import Draw, expectation, nodes_of_ties
 
 
 class Moments(NamedTuple):
@@ -44,28 +44,46 @@ def exact_moments(ranks: Ranks, metrics: list[Metric]) -> Moments:
 
 def sampled_moments(ranks: Ranks, tables: Tables) -> Moments:
     """Return the moments of the estimates of all cells."""
-    draw = tables.draw
-    rows, n, _ = draw.rows_of(ranks)
-    if not (rows.is_one_each and rows.gains is None):
-        fitted = tables.fitted(n)
-        mean = np.column_stack([f.expectation(rows, draw) for f in fitted])
-        variance = np.column_stack([f.variance(rows, draw) for f in fitted])
-        zeros = np.zeros_like(mean)
-        return Moments(mean, zeros, variance, zeros)
-    shape = len(n), len(tables.cells)
-    offset, mean, mean_square, second = (np.empty(shape) for _ in range(4))
-    for x, table in tables.by_items(n):
-        offset[x] = table[0]
+    rows, n, _ = tables.draw.rows_of(ranks)
+    found = Moments(*np.zeros((4, len(n), len(tables.cells))))
+    second = np.zeros_like(found.mean)
+    for at, weight, draw in tables.draw.cases(rows):
+        one = _of_case(rows[at], draw, tables, at)
+        if tables.draw.replacement != "merged":
+            for each, part in zip(found, one, strict=True):
+                each[at] = part
+            continue
+        mean = one.mean + one.offset  # which differs from one number of samples to the next
+        found.mean[at] += weight[:, None] * mean
+        second[at] += weight[:, None] * (one.sampling + mean**2)
+    if tables.draw.replacement == "merged":
+        found.sampling[:] = np.maximum(second - found.mean**2, 0)
+    return found
+
+
+def _of_case(rows: Ranks, draw: Draw, tables: Tables, at: IntArray) -> Moments:
+    """Return the moments of instances, at these places of all, with one number of samples."""
+    m, again = int(draw.n_samples), bool(draw.replacement)
+    found = Moments(*np.zeros((4, len(rows), len(tables.cells))))
+    for x, fitted in tables.groups(m, at):
+        some = rows[x]
+        assert some.n_items is not None
+        if not (rows.is_one_each and rows.gains is None):
+            found.mean[x] = np.column_stack([f.expectation(some, draw) for f in fitted])
+            found.sampling[x] = np.column_stack([f.variance(some, draw) for f in fitted])
+            continue
+        table = np.stack([f.values for f in fitted], axis=1)
+        found.offset[x] = table[0]
         table = table - table[0]
-        at = nodes_of_ties(rows[x], draw.n_samples, replacement=draw.replacement)
+        nodes = nodes_of_ties(some, m, replacement=again)
         both = expectation(
-            np.hstack([table, table**2]), at.ranks, n[x][at.entry], replacement=draw.replacement
+            np.hstack([table, table**2]), nodes.ranks, some.n_items[nodes.entry], replacement=again
         )
         of_sample, of_square = np.split(both, 2, axis=1)
-        mean[x], mean_square[x] = at.mean(of_sample), at.mean(of_sample**2)
-        second[x] = at.mean(of_square)
-    ties = np.maximum(mean_square - mean**2, 0)
-    return Moments(mean, ties, np.maximum(second - mean_square, 0), offset)
+        mean, mean_square = nodes.mean(of_sample), nodes.mean(of_sample**2)
+        found.mean[x], found.ties[x] = mean, np.maximum(mean_square - mean**2, 0)
+        found.sampling[x] = np.maximum(nodes.mean(of_square) - mean_square, 0)
+    return found
 
 
 def clean_mean(each: FloatArray) -> FloatArray:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._arguments import (
     IntArray,
     as_array,
-    as_kind,
     as_named,
     as_users,
     index_of,
@@ -27,10 +26,10 @@ from sampled_metrics.ranks import (
     as_ranks,
     check_exact,
     check_one_each,
-    check_sampled,
     users_of,
 )
-from sampled_metrics.sampling import Draw
+from sampled_metrics.sampling import Draw, check_is_sample
+from sampled_metrics.sampling import as_draw as as_uniform
 
 EXAMPLE = '{"mine": Ranks.from_model(model, split)}'
 Given = Ranks | ArrayLike
@@ -54,26 +53,47 @@ class Aligned(NamedTuple):
         users = None if self.users is None else self.users[index]
         return Aligned(recommenders, users, self.called)
 
-    def exact(self, n_items: ArrayLike | None, *, drawn: bool) -> Aligned:
+    def exact(self, n_items: ArrayLike | None, draw: Draw | None) -> Aligned:
         """Return the same, which are exact, with the number of items where ranks do not know it."""
         known = {}
         for name, ranks in self.recommenders.items():
             called = self.called.format(name)
             check_exact(called, ranks)
-            if drawn:
+            if draw is not None:
                 check_one_each(called, ranks)
-            known[name] = as_ranks(ranks, n_items, called)[0]
+            known[name] = rows = as_ranks(ranks, n_items, called)[0]
+            if draw is not None:
+                check_is_sample(called, rows, draw)
+                if draw.replacement == "merged" and rows.has_ties:
+                    raise ValueError(
+                        f"{called} has ties, which a merged draw does not average; break them "
+                        f'first: {called}.break_ties("random", rng=0)'
+                    )
         return Aligned(known, self.users, self.called)
 
-    def sampled(self, n_samples: int) -> Aligned:
-        """Return the same, if they are ranks among so many sampled items."""
-        for name, ranks in self.recommenders.items():
-            called = self.called.format(name)
-            if ranks.has_ties:
-                remedy = 'ranks.break_ties("random", rng=0)'
-                raise ValueError(f"{called} has ties; break them as the evaluation did: {remedy}")
-            check_sampled(called, ranks, n_samples)
-        return self
+    def drawn(self, draw: Draw | None) -> Draw:
+        """Return how these sampled ranks were drawn, by what they know and what `draw` adds."""
+        rows, called = self.first, self.called.format(next(iter(self.recommenders)))
+        assert rows.n_items is not None
+        assert rows.catalog is not None
+        m = rows.n_items - rows.n_relevant
+        again, shared = (False, False) if draw is None else (draw.replacement, draw.shared)
+        said = {} if draw is None else {"n_items": draw.n_items, "n_samples": draw.n_samples}
+        for name, known in (("n_items", rows.catalog), ("n_samples", m)):
+            if (each := said.get(name)) is None:
+                continue
+            each = np.broadcast_to(each, known.shape)
+            wrong = each < known if (name, again) == ("n_samples", "merged") else each != known
+            for x in np.flatnonzero(wrong & (rows.n_relevant > 0))[:1]:
+                where = f"{rows.n_items[x]} candidates of a catalog of {rows.catalog[x]}"
+                raise ValueError(
+                    f"draw.{name} is {each[x]}, and it must be {known[x]}: {called}[{x}] is among "
+                    f"{where}; leave the draw out, or give Draw({m[x]}, n_items={rows.catalog[x]})"
+                )
+        # Given how many different ones there are, they are a sample without replacement.
+        again = again if again is True else False
+        size = int(m[0]) if (m == m[0]).all() else m
+        return Draw(size, n_items=rows.catalog, replacement=again, shared=shared)
 
 
 def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
@@ -129,6 +149,12 @@ def _check_same_users(
         ("relevant items", "n_relevant"), ("items", "n_items"), ("items in its catalog", "catalog"),
     ):  # fmt: skip
         ours, theirs = getattr(ranks, of_user), getattr(other, of_user)
+        if of_user == "catalog" and ranks.is_sample != other.is_sample:
+            sample, exact = (first, name) if ranks.is_sample else (name, first)
+            raise ValueError(
+                f"{sample} is a sample, as its catalog says, and {exact} is not; give both "
+                "catalog=, or rank both among all items"
+            )
         if ours is not None and theirs is not None and (bad := ours != theirs).any():
             x = int(np.argmax(bad))
             user = x if users is None else shown(users.tolist()[x])
@@ -138,7 +164,7 @@ def _check_same_users(
 
 def as_draw(draw: object, n_items: object) -> Draw:
     """Return a draw, which alone knows the number of items."""
-    made: Draw = as_kind("draw", draw, Draw, "Draw(n_samples=100)")
+    made = as_uniform(draw)
     if n_items is not None:
         raise ValueError(f"n_items is given beside a draw; use Draw({made.n_samples}, n_items=...)")
     return made

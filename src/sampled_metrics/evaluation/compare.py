@@ -326,12 +326,17 @@ def compare(
     n_items = sizes_for("n_items", n_items, users)
     if len(users.first) < 2:
         raise ValueError(f"a has {len(users.first)} users; a variance needs two or more")
-    users = users.exact(n_items if draw is None else draw.n_items, drawn=draw is not None)
+    users = users.exact(n_items if draw is None else draw.n_items, draw)
     exact = [exact_moments(ranks, [metric]) for ranks in users.recommenders.values()]
     truth = clean_mean(exact[0].mean - exact[1].mean)
     if draw is None:
         return each_column(exact[0], exact[1], truth)[0]
-    tables = Tables(cells_of([metric], {"": made}), draw, fit)
+    if draw.shared:
+        raise ValueError(
+            "draw.shared is True; how far one sample for all users moves the difference does not "
+            "follow from ranks: compare the exact ranks, or sample for each user"
+        )
+    tables = Tables(cells_of([metric], {"": made}), draw, draw.rows_of(users.first)[1], fit)
     one, other = (sampled_moments(ranks, tables) for ranks in users.recommenders.values())
     return each_column(one, other, truth)[0]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
-    FloatArray,
+    IntArray,
     as_choice,
     as_confidence,
     as_flag,
@@ -22,10 +23,11 @@ from sampled_metrics.evaluation._moments import Moments, exact_moments, sampled_
 from sampled_metrics.evaluation._users import Aligned, Given, aligned, as_draw, for_users, sizes_for
 from sampled_metrics.evaluation.results import Evaluation
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
 
 __all__ = ["evaluate"]
+
+ROUND = {20, 50, 100, 200, 500, 1000}  # usual numbers of sampled items
 
 
 def evaluate(
@@ -34,7 +36,6 @@ def evaluate(
     draw: Draw | None = None,
     *,
     estimators: Mapping[str, Estimator] | None = None,
-    given: Literal["exact", "sampled"] = "exact",
     groups: Any = None,
     fit: Fit = "each",
     n_items: ArrayLike | None = None,
@@ -46,8 +47,9 @@ def evaluate(
     - Exact ranks alone give the exact metrics.
     - Exact ranks and a draw also give what an evaluation by sampling would report on average,
       uncorrected and corrected, and how far a single evaluation is from that.
-    - Sampled ranks, their draw and ``given="sampled"`` give the uncorrected and the corrected
-      metrics, and bounds on the exact metric that hold without any assumption.
+    - Sampled ranks, which say of how many items theirs are a sample (`Ranks.catalog`), give the
+      uncorrected and the corrected metrics, and bounds on the exact metric. These assume that each
+      sample was drawn uniformly, for each user anew, and that users are independent.
 
     Parameters
     ----------
@@ -59,13 +61,11 @@ def evaluate(
     metrics : list of Metric
         The metrics, such as ``[Recall(k=10), NDCG(k=10)]``.
     draw : Draw, optional
-        What is drawn, such as ``Draw(100)``. For sampled ranks it must know `n_items`, the
-        number of items without sampling.
+        What is drawn from exact ranks, such as ``Draw(100)``. Of sampled ranks it says how they
+        were drawn, by default without replacement and for each user anew.
     estimators : mapping of str to Estimator, optional
         Estimators by name; by default ``{"uncorrected": Uncorrected(), "corrected":
         BiasVariance(gamma=0.1)}``.
-    given : {"exact", "sampled"}
-        What the ranks are: exact, or sampled by `draw`.
     groups : Series, mapping or array_like, optional
         The group of each user: by user, or in the order of the first recommender's ranks.
     fit : {"each", "paper"}
@@ -84,71 +84,97 @@ def evaluate(
     Evaluation
         Users without relevant items are left out.
 
+    Warns
+    -----
+    UserWarning
+        If all users have the same round number of candidates, at most 1,001, so that these look
+        like a sample, and the ranks do not say that they are one.
+
     Raises
     ------
     ValueError
         If recommenders have different users; if there is a draw, and some users have ties and
-        several relevant items or gains; if ranks that are called exact are a sample; if an
-        argument is empty, missing, or contradicts another one; or as the metrics, `Draw.expect`,
+        several relevant items or gains; if it draws as many items as there are; if an argument is
+        empty, missing, or contradicts another one; or as the metrics, `Draw.expect`,
         `Estimator.fit` and `metric_bounds`.
 
     Examples
     --------
     >>> from sampled_metrics import Ranks, Recall
     >>> ranks = {
-    ...     "A": Ranks([1, 12, 3, 40], n_items=1000, users=["u", "v", "w", "x"]),
-    ...     "B": Ranks([2, 400, 9, 90], n_items=1000, users=["w", "x", "v", "u"]),
+    ...     "A": Ranks([1, 12, 3, 40], n_items=1200, users=["u", "v", "w", "x"]),
+    ...     "B": Ranks([2, 400, 9, 90], n_items=1200, users=["w", "x", "v", "u"]),
     ... }
     >>> print(evaluate(ranks, [Recall(k=10)]))
                                  Recall@10
     recommender estimator
     A           exact      0.5000 ± 0.2887
     B           exact      0.5000 ± 0.2887
-    4 users; value ± standard error
+    4 users, ranked among 1,200 items; value ± standard error
 
-    Only sampled ranks are known here, each among 50 sampled items and the relevant one.
+    Only sampled ranks are known here, each among 50 of 1,200 items and the relevant one.
 
     >>> drawn = {"A": [1, 2, 1, 4], "B": [1, 3, 21, 1]}
-    >>> found = evaluate(drawn, [Recall(k=1)], Draw(50, n_items=1000), given="sampled")
+    >>> drawn = {name: Ranks(best, n_items=51, catalog=1200) for name, best in drawn.items()}
+    >>> found = evaluate(drawn, [Recall(k=1)])
     >>> found.table.drop(columns=["metric", "users"]).round(2)
       recommender    estimator  value  standard_error   low  high
     0           A  uncorrected   0.50            0.29 -0.42  1.42
-    1           A    corrected   0.04            0.05 -0.12  0.20
+    1           A    corrected   0.04            0.04 -0.10  0.17
     2           A       bounds    NaN             NaN  0.00  1.00
     3           B  uncorrected   0.50            0.29 -0.42  1.42
-    4           B    corrected   0.06            0.04 -0.05  0.17
+    4           B    corrected   0.05            0.03 -0.05  0.15
     5           B       bounds    NaN             NaN  0.00  1.00
     """
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     cells = cells_of(listed, ESTIMATORS if estimators is None else estimators)
     _check_names(cells)
-    as_choice("given", given, ("exact", "sampled"))
+    as_choice("fit", fit, ("each", "paper"))
     level, show = as_confidence("confidence", confidence), as_flag("progress", progress)
-    _check_draw(draw, n_items, given, estimators)
+    if draw is not None:
+        as_draw(draw, n_items)
     users = aligned(ranks)
     of_users = None if groups is None else for_users("groups", groups, users)
     n_items = sizes_for("n_items", n_items, users)
-    if draw is not None:
-        sizes_for("draw.n_items", draw.n_items, users)
+    sizes = n_items if draw is None else sizes_for("draw.n_items", draw.n_items, users)
+    is_sample = users.first.is_sample
+    if is_sample:
+        draw = users.drawn(draw)
+    else:
+        users = users.exact(sizes, draw)
+        if draw is None and estimators is not None:
+            raise ValueError("draw is None; without a draw, estimators have nothing to estimate")
     x = np.flatnonzero(users.first.n_relevant > 0)
     if not x.size:
         raise ValueError("ranks holds no user with a relevant item; there is nothing to average")
-    tables = None if draw is None else Tables(cells, draw.take(x), fit, progress=show)
-    if given == "exact":
-        sizes = n_items if draw is None else draw.n_items
-        users = users.exact(sizes, drawn=draw is not None)
-    elif draw is not None:
-        users = users.sampled(draw.n_samples)
     users, of_users = users.take(x), None if of_users is None else of_users[x]
+    among, tables = users.first.n_items, None
+    if draw is not None:
+        draw = draw.take(x)
+        n = users.first.catalog if is_sample else draw.rows_of(users.first)[1]
+        assert n is not None
+        tables = Tables(cells, draw, n, fit, progress=show)
     bounds: dict[tuple[str, str], Bounds] = {}
-    if given == "exact":
-        columns, moments = _of_exact(users, listed, tables)
-    else:
+    if is_sample:
         assert tables is not None
         columns, moments = _of_samples(users, tables)
         bounds = _bounds(users, listed, tables.draw, level, progress=show)
+    else:
+        columns, moments = _of_exact(users, listed, tables)
+        _warn_if_round(among)
     names = x if users.users is None else users.users
-    return Evaluation(moments, columns, names, of_users, bounds, draw, level)
+    return Evaluation(moments, columns, names, of_users, bounds, draw, level, among)
+
+
+def _warn_if_round(n: IntArray | None) -> None:
+    """Warn where the candidates look like a sample: the same round number for all users."""
+    if n is None or (n != n[0]).any() or not {int(n[0]), int(n[0]) - 1} & ROUND:
+        return
+    warn(
+        f"every user has exactly {n[0]} candidates, as in a sample; if they are one, these numbers "
+        "are not exact: give the number of all items as catalog=",
+        stacklevel=3,
+    )
 
 
 def _check_names(cells: list[Cell]) -> None:
@@ -162,22 +188,6 @@ def _check_names(cells: list[Cell]) -> None:
         seen.add((str(cell.metric), cell.label))
 
 
-def _check_draw(draw: object, n_items: object, given: str, estimators: object) -> None:
-    """Refuse a draw that is missing, or that contradicts another argument."""
-    if draw is None:
-        if given == "sampled":
-            example = "Draw(100, n_items=10_000)"
-            raise ValueError(f'draw is None, but given is "sampled"; give it, such as {example}')
-        if estimators is not None:
-            raise ValueError("draw is None; without a draw, estimators have nothing to estimate")
-        return
-    made = as_draw(draw, n_items)
-    if given == "sampled" and made.n_items is None:
-        raise ValueError(
-            f"draw.n_items is None; sampled ranks need Draw({made.n_samples}, n_items=...)"
-        )
-
-
 def _of_exact(
     users: Aligned, metrics: list[Metric], tables: Tables | None
 ) -> tuple[list[tuple[str, str]], dict[str, Moments]]:
@@ -188,7 +198,10 @@ def _of_exact(
         return columns, moments
     columns += [(str(cell.metric), cell.label) for cell in tables.cells]
     for name, ranks in users.recommenders.items():
-        both = zip(moments[name], sampled_moments(ranks, tables), strict=True)
+        drawn = sampled_moments(ranks, tables)
+        if tables.draw.shared:  # how it moves the mean of all users does not follow from ranks
+            drawn.sampling[:] = np.nan
+        both = zip(moments[name], drawn, strict=True)
         moments[name] = Moments(*(np.hstack(pair) for pair in both))
     return columns, moments
 
@@ -197,31 +210,23 @@ def _of_samples(users: Aligned, tables: Tables) -> tuple[list[tuple[str, str]], 
     """Return the estimates from sampled ranks."""
     moments = {}
     for name, ranks in users.recommenders.items():
-        values = _estimates(ranks, tables)
+        values = tables.estimates(ranks)
         zeros = np.zeros_like(values)
-        moments[name] = Moments(values, zeros, zeros, zeros)
+        unknown = np.full_like(values, np.nan) if tables.draw.shared else zeros
+        moments[name] = Moments(values, zeros, unknown, zeros)
     return [(str(cell.metric), cell.label) for cell in tables.cells], moments
-
-
-def _estimates(ranks: Ranks, tables: Tables) -> FloatArray:
-    """Return the estimates of each user and cell, shape (n_users, n_cells)."""
-    n = np.broadcast_to(np.asarray(tables.draw.n_items), ranks.n_relevant.shape)
-    if not ranks.is_one_each or ranks.gains is not None:
-        return np.column_stack([fitted(ranks) for fitted in tables.fitted(n)])
-    values = np.empty((len(ranks), len(tables.cells)))
-    for x, table in tables.by_items(n):
-        values[x] = table[ranks.best[x] - 1]
-    return values
 
 
 def _bounds(
     users: Aligned, metrics: list[Metric], draw: Draw, confidence: float, *, progress: bool
 ) -> dict[tuple[str, str], Bounds]:
-    """Return what the samples leave open, where each user has one relevant item."""
+    """Return what the samples leave open, where each user has one relevant item and sample."""
     from tqdm import tqdm
 
+    if draw.shared or np.ndim(draw.n_samples):
+        return {}
     pairs = [
-        (name, ranks, metric)
+        (name, ranks.break_ties("random", rng=0), metric)
         for name, ranks in users.recommenders.items()
         if ranks.is_one_each
         for metric in metrics

@@ -9,9 +9,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._arguments import RNG, FloatArray, as_flag, as_generator, as_integer
+from sampled_metrics._arguments import RNG, FloatArray, IntArray, as_flag, as_generator, as_integer
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.evaluation._moments import Moments, clean_mean
 from sampled_metrics.evaluation.compare import each_column
@@ -58,6 +58,7 @@ class Evaluation:
     bounds: dict[tuple[str, str], Bounds]
     draw: Draw | None
     confidence: float
+    among: IntArray | None  # number of candidates of each user
 
     @property
     def table(self) -> pd.DataFrame:
@@ -268,11 +269,18 @@ class Evaluation:
         return f"{self._setting()}; value ± standard error{bounds}"
 
     def _setting(self) -> str:
-        users, draw = f"{len(self.users):,} users", self.draw
+        users, draw, among = f"{len(self.users):,} users", self.draw, _numbers(self.among)
         if draw is None:
-            return users
-        kind = "with" if draw.replacement else "without"
-        return f"{users}, {draw.n_samples} sampled items each ({kind} replacement)"
+            return f"{users}, ranked among {among} items"
+        kind = {True: "with replacement", False: "without replacement"}.get(
+            draw.replacement, "with repeats merged"
+        )
+        drawn = f"{_numbers(draw.n_samples)} sampled items each ({kind})"
+        if draw.shared:
+            drawn += ", one sample for all, whose error is not known"
+        if self._of_samples:
+            return f"{users}, {drawn} of {_numbers(draw.n_items)} items"
+        return f"{users}, ranked among {among} items; {drawn}"
 
     @property
     def _of_samples(self) -> bool:
@@ -290,6 +298,11 @@ class Evaluation:
         for what, count in (("recommenders", len(self.moments)), ("users", len(self.users))):
             if count < 2:
                 raise ValueError(f"there are {count} {what}; a comparison needs two or more")
+        if self.draw is not None and self.draw.shared and self._of_samples:
+            raise ValueError(
+                "draw.shared is True: one sample for all users moves all of them together, and "
+                "comparisons of users by users say nothing; compare exact ranks"
+            )
 
     def _rows(self, x: NDArray[np.intp], *, bounds: bool = False) -> Iterator[dict[str, Any]]:
         """Yield the rows of the table for some of the users."""
@@ -311,6 +324,14 @@ class Evaluation:
             for (of, metric), ends_of in self.bounds.items() if bounds else ():
                 if of == name:
                     yield _row(name, metric, "bounds", [np.nan, np.nan, *ends_of], size)
+
+
+def _numbers(sizes: ArrayLike | None) -> str:
+    """Return one number, or from where to where they go."""
+    if sizes is None:
+        return "an unknown number of"
+    low, high = np.min(sizes), np.max(sizes)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _row(

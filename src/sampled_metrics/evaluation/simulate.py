@@ -10,10 +10,10 @@ import numpy as np
 from sampled_metrics._arguments import (
     RNG,
     FloatArray,
+    as_choice,
     as_flag,
     as_generator,
     as_integer,
-    as_kind,
     as_list,
 )
 from sampled_metrics.corrections import Estimator
@@ -21,7 +21,7 @@ from sampled_metrics.evaluation._fits import ESTIMATORS, Fit, Tables, cells_of
 from sampled_metrics.evaluation._users import Given, aligned, sizes_for
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import Draw
+from sampled_metrics.sampling import Draw, as_draw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,13 +82,17 @@ def simulate(
     import pandas as pd
 
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
-    as_kind("draw", draw, Draw, "Draw(n_samples=100)")
+    as_draw(draw)
+    as_choice("fit", fit, ("each", "paper"))
     cells = cells_of(listed, ESTIMATORS if estimators is None else estimators)
     n_runs, show = as_integer("repeats", repeats), as_flag("progress", progress)
     users, generator = aligned(ranks), as_generator(rng)
     sizes_for("draw.n_items", draw.n_items, users)
-    users = users.exact(draw.n_items, drawn=False)
-    tables = Tables(cells, draw, fit, progress=show)
+    users = users.exact(draw.n_items, draw)
+    n = draw.rows_of(users.first)[1]
+    tables = Tables(cells, draw, n, fit, progress=show)
+    if draw.replacement != "merged":  # then all numbers of samples are known before
+        list(tables.groups(draw.n_samples))
     rows = []
     for name, exact in users.recommenders.items():
         values = _runs(exact, tables, n_runs, generator, name)
@@ -104,21 +108,10 @@ def _runs(
     """Return the mean estimate of each run and cell, shape (repeats, n_cells)."""
     from tqdm import tqdm
 
-    rows, n, _ = tables.draw.rows_of(exact)
     values = np.zeros((repeats, len(tables.cells)))
-    bar = tqdm(values, f"sampling for {name}", delay=2, disable=not tables.progress)
-    if not (rows.is_one_each and rows.gains is None):
-        fitted = tables.fitted(n)
-        for row in bar:
-            drawn = tables.draw.rvs(rows, rng=rng)
-            row[:] = [_mean(f(drawn)) for f in fitted]
-        return values
-    groups = list(tables.by_items(n))
-    for row in bar:
-        sampled = tables.draw.rvs(rows, rng=rng).best
-        for x, table in groups:  # an average of a table is one product with the shares
-            row += np.bincount(sampled[x] - 1, minlength=len(table)) @ table
-    return values / len(n)
+    for row in tqdm(values, f"sampling for {name}", delay=2, disable=not tables.progress):
+        row[:] = [_mean(column) for column in tables.estimates(tables.draw.rvs(exact, rng=rng)).T]
+    return values
 
 
 def _mean(values: FloatArray) -> float:

@@ -13,9 +13,9 @@ irrelevant*.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,7 @@ from sampled_metrics._arguments import (
     read_only,
     refuse,
     same_index,
+    shown,
 )
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import (
@@ -58,29 +59,45 @@ from sampled_metrics.sampling.weighted import WeightedDraw
 __all__ = ["Draw"]
 
 MAX_HYPERGEOMETRIC = 10**9  # of NumPy's generator
+RARE = 1e-18  # a number of different items that is less likely changes no digit of a mean
+
+Replacement = bool | Literal["merged"]
 
 
-@dataclass(frozen=True, eq=False, init=False)
+class Case(NamedTuple):
+    """Instances of a draw that may have one number of samples: which, how likely, and that draw."""
+
+    at: IntArray
+    weight: FloatArray
+    draw: Draw
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Draw:
     r"""How a sampled evaluation draws irrelevant items, each with the same probability.
 
-    A new sample is drawn for every instance. The methods are named as those of a distribution in
-    `scipy.stats`.
+    The methods are named as those of a distribution in `scipy.stats`.
 
     Parameters
     ----------
-    n_samples : int
-        Number of drawn items m, at least 1; without replacement at most ``n_items - 1``.
+    n_samples : int or array_like of int
+        Number of drawn items m, at least 1: one for all or one per instance. Where m items are
+        drawn for each relevant item and all are ranked together, it is ``m * ranks.n_relevant``.
     n_items : int or array_like of int, optional
         Number of ranked items n, at least 2, including the relevant ones: one for all or one per
         instance. Leave it out if the ranks know it.
-    replacement : bool
-        Whether one item may be drawn twice.
+    replacement : bool or "merged"
+        Whether one item may be drawn twice. With "merged" it may, but is then ranked once, so that
+        the number of sampled items varies.
+    shared : bool
+        Whether all instances have one sample in common; by default each has its own. Expectations
+        are the same, but errors of a common sample do not average out.
 
     Raises
     ------
     ValueError
-        If a number is out of its range.
+        If a number is out of its range; without replacement, if more items are drawn than there
+        are.
 
     Examples
     --------
@@ -90,34 +107,63 @@ class Draw:
     array([0.25, 0.5 , 0.25])
     >>> Draw(2, n_items=5, replacement=False).pmf(3).round(4)
     array([0.1667, 0.6667, 0.1667])
+
+    With replacement one of them may be drawn twice; ranked once, it leaves a smaller sample.
+
+    >>> Draw(2, n_items=5, replacement="merged").pmf(3)
+    array([0.25 , 0.625, 0.125])
     """
 
-    n_samples: int
+    n_samples: Any  # one whole number, or an array of them
     n_items: int | IntArray | None
-    replacement: bool
+    replacement: Any  # True, False or "merged"
+    shared: bool
 
     def __init__(
-        self, n_samples: int, *, n_items: ArrayLike | None = None, replacement: bool = True
+        self,
+        n_samples: ArrayLike,
+        *,
+        n_items: ArrayLike | None = None,
+        replacement: Replacement = True,
+        shared: bool = False,
     ) -> None:
-        m, again = as_integer("n_samples", n_samples), as_flag("replacement", replacement)
-        vars(self).update(n_samples=m, n_items=None, replacement=again)
-        if n_items is not None:
-            no_index("n_items", n_items)
-            n = as_integers("n_items", n_items, low=2)
+        merged = isinstance(replacement, str) and replacement == "merged"
+        again = "merged" if merged else as_flag("replacement", replacement)
+        vars(self).update(n_items=None, replacement=again, shared=as_flag("shared", shared))
+        sizes: tuple[tuple[str, Any, int], ...] = (
+            ("n_samples", n_samples, 1),
+            ("n_items", n_items, 2),
+        )
+        for name, given, low in sizes:
+            if given is not None or name == "n_samples":
+                no_index(name, given)
+                each = as_integers(name, given, low)
+                vars(self)[name] = read_only(each) if each.ndim else int(each)
+        if self.n_items is not None:
+            n = np.asarray(self.n_items)
+            one_or_one_each(
+                "n_samples", self.n_samples, n.shape or np.shape(n_samples), 1, "n_items"
+            )
             self._check_size(n, 1)
-            vars(self).update(n_items=read_only(n) if n.ndim else int(n))
+
+    def __repr__(self) -> str:
+        """Return the call that makes it."""
+        shared = ", shared=True" if self.shared else ""
+        sizes = f"n_samples={self.n_samples}, n_items={self.n_items}"
+        return f"Draw({sizes}, replacement={self.replacement!r}{shared})"
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the other one is the same draw."""
         return (
             isinstance(other, Draw)
-            and (self.n_samples, self.replacement) == (other.n_samples, other.replacement)
+            and (self.replacement, self.shared) == (other.replacement, other.shared)
+            and np.array_equal(np.asarray(self.n_samples), np.asarray(other.n_samples))
             and np.array_equal(np.asarray(self.n_items), np.asarray(other.n_items))
         )
 
     def __hash__(self) -> int:
         """Hash an array by its first and last numbers, which it prints."""
-        return hash((self.n_samples, self.replacement, str(self.n_items)))
+        return hash(str(self))
 
     def pmf(self, ranks: Ranks | ArrayLike) -> FloatArray:
         r"""Compute the probability of each sampled rank.
@@ -154,17 +200,16 @@ class Draw:
         array([[1.   , 0.   , 0.   ],
                [0.373, 0.37 , 0.181]])
         """
-        rows, n, shape = self.rows_of(ranks)
+        rows, n, shape = self._rows_of(ranks)
         check_single("ranks", rows)
-        m, again = self.n_samples, self.replacement
-        if not rows.has_ties:
-            return probabilities(rows.best, n, m, replacement=again).reshape(*shape, m + 1)
-        p = np.zeros((len(rows), m + 1))
-        for block in blocks(len(rows), 100 * (m + 1)):
-            at = nodes_of_ties(rows[block], m, replacement=again)
-            each = probabilities(at.ranks, n[block][at.entry], m, replacement=again)
-            np.add.at(p[block], at.entry, at.weight[:, None] * each)
-        return p
+        p = np.zeros((len(rows), np.max(self.n_samples, initial=0) + 1))
+        for x, weight, draw in self.cases(rows):
+            m, again = int(draw.n_samples), bool(draw.replacement)
+            for block in blocks(len(x), (100 if rows.has_ties else 1) * (m + 1)):
+                at = nodes_of_ties(rows[x[block]], m, replacement=again)
+                each = probabilities(at.ranks, n[x[block]][at.entry], m, replacement=again)
+                p[x[block], : m + 1] += weight[block, None] * at.mean(each)
+        return p.reshape(*shape, p.shape[1])
 
     def expect(self, ranks: Ranks | ArrayLike, metric: Metric) -> FloatArray:
         r"""Compute the expectation of a sampled metric, exactly and without sampling.
@@ -211,14 +256,12 @@ class Draw:
         array([0.727])
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
-        m = self.n_samples
-        rows, _, shape = self.rows_of(ranks)
-        if rows.is_one_each and rows.gains is None:
-            return self.mean_of(rows, sampled_values(metric, m), shape)
-        samples = np.arange(1, m + 2)
-        return expect_terms(
-            rows, metric, lambda q, _: term_values(metric, samples, q, m + q), self.replacement
-        )
+        rows, _, shape = self._rows_of(ranks)
+        total = np.zeros(len(rows))
+        for x, weight, draw in self.cases(rows):
+            total[x] += weight * draw._expect(rows if len(x) == len(rows) else rows[x], metric)
+        total[rows.n_relevant == 0] = np.nan
+        return total.reshape(shape)[()]  # no 0-d array
 
     @overload
     def rvs(self, ranks: Ranks, *, repeats: None = None, rng: RNG = None) -> Ranks: ...
@@ -269,16 +312,23 @@ class Draw:
         """
         times = None if repeats is None else as_integer("repeats", repeats)
         generator = as_generator(rng)
-        rows, n, shape = self.rows_of(ranks)
-        if not self.replacement and (bad := n > MAX_HYPERGEOMETRIC).any():
+        rows, n, shape = self._rows_of(ranks)
+        if self.shared:
+            raise ValueError(
+                "draw.shared is True; draw items and rank them: ranks do not say which"
+            )
+        if self.replacement is not True and (bad := n > MAX_HYPERGEOMETRIC).any():
             refuse("n_items", n, bad, "at most 10**9 without replacement")
         runs = range(times or 1)
         exact = np.stack([rows.break_ties("random", rng=generator).best for _ in runs])
-        drawn = self._sampled(rows, exact, n, generator)
+        m = self._numbers_of_samples(rows, len(exact), generator)
+        drawn = self._sampled(rows, exact, m, generator)
         if not isinstance(ranks, Ranks):
             return drawn.reshape(shape if times is None else (times, *shape))
-        sizes = {"n_items": self.n_samples + rows.n_relevant, "catalog": n}
-        found = [rows.with_best(each, **sizes) for each in drawn]
+        found = [
+            rows.with_best(each, n_items=size + rows.n_relevant, catalog=n)
+            for each, size in zip(drawn, m, strict=True)
+        ]
         return found[0] if times is None else found
 
     def rows_of(self, ranks: Ranks | ArrayLike) -> tuple[Ranks, IntArray, tuple[int, ...]]:
@@ -309,6 +359,12 @@ class Draw:
         check_all_ranked("ranks", rows)
         self._check_size(rows.n_items, rows.n_relevant)
         return rows, rows.n_items, shape
+
+    def _rows_of(self, ranks: Ranks | ArrayLike) -> tuple[Ranks, IntArray, tuple[int, ...]]:
+        rows, n, shape = self.rows_of(ranks)
+        if isinstance(ranks, Ranks) and ranks.n_items is not None:
+            check_is_sample("ranks", rows, self)
+        return rows, n, shape
 
     def mean_of(self, rows: Ranks, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
         """Return the mean of a table's entries at the sampled ranks, of instances from `rows_of`.
@@ -343,28 +399,89 @@ class Draw:
         Draw
         """
         no_labels("index", index, "pass index.to_numpy() in the order of the instances")
-        if self.n_items is None or isinstance(self.n_items, int):
-            return self
-        return Draw(self.n_samples, n_items=self.n_items[index], replacement=self.replacement)
+        m: Any
+        n: Any
+        m, n = (
+            each[index] if isinstance(each, np.ndarray) else each
+            for each in (self.n_samples, self.n_items)
+        )
+        return Draw(m, n_items=n, replacement=self.replacement, shared=self.shared)
+
+    def cases(self, rows: Ranks) -> Iterator[Case]:
+        """Yield the draws of one number of samples each that this one is made of.
+
+        Parameters
+        ----------
+        rows : Ranks
+            Instances from `rows_of`.
+
+        Yields
+        ------
+        tuple of ndarray, ndarray and Draw
+            Places of instances with relevant items, the probability that each of them has so many
+            sampled items, and the draw of so many, with replacement or without. Given how many of
+            the items drawn with replacement are different, these are a sample without replacement.
+        """
+        some = np.flatnonzero(rows.n_relevant)
+        m = np.broadcast_to(self.n_samples, (len(rows),))[some]
+        sizes = [m] if self.replacement != "merged" else [m, (rows.n_items - rows.n_relevant)[some]]  # type: ignore[operator]
+        pairs, which = np.unique(np.stack(sizes), axis=1, return_inverse=True)
+        if self.replacement != "merged":
+            for i, size in enumerate(pairs[0].tolist()):
+                x = some[which.ravel() == i]
+                yield Case(x, np.ones(len(x)), Draw(size, replacement=self.replacement))
+            return
+        likely = [_different(*pair) for pair in pairs.T.tolist()]
+        place = which.ravel()
+        for size in range(1, max(map(len, likely), default=0)):
+            p = np.array([each[size] if size < len(each) else 0.0 for each in likely])[place]
+            if (at := np.flatnonzero(p > RARE)).size:
+                yield Case(some[at], p[at], Draw(size, replacement=False))
+
+    def _expect(self, rows: Ranks, metric: Metric) -> FloatArray:
+        """Return the expectation for instances with one number of samples."""
+        m = int(self.n_samples)
+        if rows.is_one_each and rows.gains is None:
+            return self.mean_of(rows, sampled_values(metric, m), (len(rows),))
+        samples, again = np.arange(1, m + 2), bool(self.replacement)
+        return expect_terms(
+            rows, metric, lambda q, _: term_values(metric, samples, q, m + q), again
+        )
+
+    def _numbers_of_samples(self, rows: Ranks, repeats: int, rng: np.random.Generator) -> IntArray:
+        """Return how many items each instance gets, shape (repeats, n_instances)."""
+        m = np.broadcast_to(self.n_samples, (repeats, len(rows)))
+        if self.replacement != "merged":
+            return m
+        assert rows.n_items is not None
+        m = m.copy()
+        others = rows.n_items - rows.n_relevant
+        pairs, which = np.unique(np.stack([m[0], others]), axis=1, return_inverse=True)
+        for i, pair in enumerate(pairs.T.tolist()):
+            x = np.flatnonzero((which.ravel() == i) & (rows.n_relevant > 0))
+            p = _different(*pair) if x.size else np.ones(1)
+            m[:, x] = rng.choice(len(p), (repeats, len(x)), p=p / p.sum())
+        return m
 
     def _check_size(self, n: IntArray, n_relevant: IntArray | int) -> None:
         """Refuse to draw more items than there are."""
-        irrelevant = n - n_relevant
-        short = (irrelevant < (1 if self.replacement else self.n_samples)) & (n_relevant > 0)
+        m, others = np.broadcast_arrays(self.n_samples, n - n_relevant)
+        short = (others < (m if self.replacement is False else 1)) & (n_relevant > 0)
         for x in np.flatnonzero(short)[:1]:
-            of = f" for instance {x}" if n.ndim else ""
+            of = f" for instance {x}" if m.ndim else ""
             if self.replacement:
                 raise ValueError(f"n_items is {n.flat[x]}{of}; some items must be irrelevant")
             raise ValueError(
-                f"n_samples is {self.n_samples}; without replacement it must be at most the number "
-                f"of irrelevant items, {irrelevant.flat[x]}{of}"
+                f"n_samples is {m.flat[x]}; without replacement it must be at most the number "
+                f"of irrelevant items, {others.flat[x]}{of}"
             )
 
     def _sampled(
-        self, rows: Ranks, exact: IntArray, n: IntArray, generator: np.random.Generator
+        self, rows: Ranks, exact: IntArray, m: IntArray, generator: np.random.Generator
     ) -> IntArray:
         """Draw the sampled ranks of all relevant items together, shape (n_repeats, n_ranked)."""
-        m = self.n_samples
+        assert rows.n_items is not None
+        others = rows.n_items - rows.n_relevant
         above = exact - rows.order  # irrelevant items above each relevant one
         hits = np.zeros_like(above)  # and those of them that are drawn
         for j in range(rows.n_relevant.max(initial=0)):
@@ -372,15 +489,44 @@ class Draw:
             at = rows.offsets[x] + j
             passed: Any = above[:, at - 1] if j else 0
             used: Any = hits[:, at - 1] if j else 0
-            left = n[x] - rows.n_relevant[x] - passed
+            left = others[x] - passed
             between = above[:, at] - passed
-            if self.replacement:
+            if self.replacement is True:
                 share = between / np.maximum(left, 1)  # where nothing is left, nothing is drawn
-                new = generator.binomial(m - used, share, size=between.shape)
+                new = generator.binomial(m[:, x] - used, share)
             else:
-                new = generator.hypergeometric(between, left - between, m - used, between.shape)
+                new = generator.hypergeometric(between, left - between, m[:, x] - used)
             hits[:, at] = used + new
         return hits + rows.order
+
+
+def check_is_sample(name: str, rows: Ranks, draw: Draw) -> None:
+    """Refuse to draw all candidates of all instances: they are then most likely the sample."""
+    x = np.flatnonzero(rows.n_relevant)
+    if rows.n_items is None or not x.size:
+        return
+    others = (rows.n_items - rows.n_relevant)[x]
+    m = np.broadcast_to(draw.n_samples, rows.n_items.shape)[x]
+    repeat = draw.replacement == "merged" and np.ndim(draw.n_samples)  # draws for several items
+    if (m >= others).all() and not repeat:
+        n = rows.n_items[x[0]]
+        raise ValueError(
+            f"{name}[{x[0]}] is among {n} items, and draw.n_samples is {m[0]}, no less than its "
+            f"{others[0]} other items. If these items are a sample, give the number of all items "
+            "as catalog=, and leave the draw out; if they are all that there are, draw fewer"
+        )
+
+
+def _different(m: int, n: int) -> FloatArray:
+    """Return how likely 0, ..., m different items are when m of n are drawn with replacement."""
+    p = np.zeros(min(m, n) + 1)
+    p[0] = 1
+    known = np.arange(len(p)) / n
+    for _ in range(m):
+        new = p[:-1] * (1 - known[:-1])
+        p *= known
+        p[1:] += new
+    return p
 
 
 def expect_terms(
@@ -414,22 +560,33 @@ def check_single(name: str, rows: Ranks) -> None:
 
 
 def as_draw(draw: Any) -> Draw:
-    """Return a draw that knows its numbers of items, which what follows depends on."""
+    """Return a draw of items that are equally likely, which no weighted draw can stand for."""
     if isinstance(draw, WeightedDraw):
         raise ValueError(
-            "draw is a WeightedDraw, which no bound or estimator from ranks takes: it matters "
-            "which items are above, so use its own draw.expect(above, metric), or exact ranks"
+            "draw is a WeightedDraw, and this holds for uniform samples only; "
+            "WeightedDraw.expect(above, metric) computes what a weighted sample reports"
         )
-    as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
-    if draw.n_items is None:
-        example = f"Draw({draw.n_samples}, n_items=...)"
+    made: Draw = as_kind("draw", draw, Draw, "Draw(n_samples=100, n_items=10_000)")
+    return made
+
+
+def as_single(draw: Any) -> Draw:
+    """Return a draw with one number of samples that knows its numbers of items."""
+    made = as_draw(draw)
+    if made.n_items is None:
+        example = f"Draw({made.n_samples}, n_items=...)"
         raise ValueError(f"draw.n_items is None; give the number of items: {example}")
-    return draw  # type: ignore[no-any-return]
+    if np.ndim(made.n_samples) or made.replacement == "merged":
+        raise ValueError(
+            f"draw is {shown(made)}; here all must have one number of different samples: take the "
+            "users of each number by themselves, as draws without replacement, or use evaluate"
+        )
+    return made
 
 
 def number_of_items(draw: Draw) -> int:
     """Return the number of items of a draw that has one for all."""
-    return as_integer("draw.n_items", as_draw(draw).n_items, low=2)
+    return as_integer("draw.n_items", as_single(draw).n_items, low=2)
 
 
 def one_sampled_each(

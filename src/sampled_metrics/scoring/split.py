@@ -27,6 +27,8 @@ from sampled_metrics._arguments import (
     factorize,
     number_ids,
     read_only,
+    refuse,
+    rounded,
     same_index,
 )
 from sampled_metrics.io import read_integers, read_text
@@ -409,6 +411,9 @@ def _times(values: Any) -> NDArray[Any]:
     if time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
         what = f"{name} has dtype {time.dtype} and shape {time.shape}"
         raise ValueError(f"{what}; it must be one flat list of numbers or of dates (datetime64)")
+    if time.dtype.kind == "f" and (coarse := rounded(time)).any():
+        rule = f"read as integers: {time.dtype} rounds numbers of this size, and the order changes"
+        refuse(name, time, coarse, rule)
     for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
         raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
     return time
