@@ -107,9 +107,7 @@ def from_scores(
     """
     columns = column_names(user=user, item=item, score=score, relevance=relevance)
     if relevant is None and isinstance(scores, Mapping):
-        raise ValueError(
-            "relevant is missing; where scores is a dict, give a dict from user to relevant items"
-        )
+        raise ValueError("relevant is missing; where scores is a dict, give one of relevant items")
     needed = ["score"] if relevant is not None else ["score", "relevance"]
     candidates = pairs_of("scores", scores, columns, needed)
     sides: list[tuple[Pairs, IntArray | None]] = [(candidates, None)]
@@ -123,20 +121,13 @@ def from_scores(
     if exclude is not None:
         _check_excluded(sides[-1][0], listed, others[-1])
         left[find(listed, others[-1])[1]] = False
-    for i in place[~left[place]][:1]:
-        raise ValueError(
-            f"{listed.at(i)}: this item is relevant, and in exclude; take it out of one of them"
-        )
+    is_wanted = np.zeros_like(left)
+    is_wanted[place] = True
+    listed.refuse(is_wanted & ~left, "it is relevant, and in exclude; take it out of one of them")
     values = candidates.values["score"][listed.rows]
-    for i in np.flatnonzero(np.isnan(values) & left)[:1]:
-        raise ValueError(
-            f"{listed.at(i)}: the score is missing; leave the item out, or give it -inf to put it "
-            "last"
-        )
-    for i in place[np.isinf(values[place])][:1]:
-        raise ValueError(
-            f"{listed.at(i)}: the score is {values[i]}; of a relevant item, it must be finite"
-        )
+    remedy = "leave the item out, or give it -inf to put it last"
+    listed.refuse(np.isnan(values) & left, f"the score is missing; {remedy}")
+    listed.refuse(np.isinf(values) & is_wanted, "the score of a relevant item must be finite")
     offsets = offsets_of(left)[listed.offsets]
     of_user = np.searchsorted(listed.offsets, place, side="right") - 1
     best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
@@ -165,9 +156,8 @@ def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
     ):
         if len(gone.items) and not there.any():
             raise ValueError(
-                f"exclude has {what} {ids.name(0)!r}, scores does not, nor any other {what} of "
-                f"exclude; name each {what} as scores does, see that user and item are not "
-                "swapped, or leave exclude out"
+                f"exclude has {what} {ids.name(0)!r}, scores does not, nor any other {what} of it; "
+                "name them as scores does, and see that user and item are not swapped"
             )
 
 
@@ -185,11 +175,8 @@ def _found(listed: Gathered, wanted: Gathered) -> tuple[IntArray, FloatArray]:
     label, place = find(listed, wanted)
     missing = gains > 0
     missing[label] = False
-    for i in np.flatnonzero(missing)[:1]:
-        raise ValueError(
-            f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "
-            "take it out of relevant, or let Ranks.from_recommendations count it as missed"
-        )
+    remedy = "score it, take it out, or let Ranks.from_recommendations count it as missed"
+    wanted.refuse(missing, f"scores has no score for this item; {remedy}")
     kept = gains[label] > 0
     return place[kept], gains[label][kept]
 
