@@ -238,7 +238,7 @@ TABLES = {
     "table has no column 'user', only 'uid', 'rank'; say which column it is": (
         lambda: made().rename(columns={"user": "uid"})
     ),
-    "table has no column 'recommender', but 'model'; give recommender='model' if that holds them, "
+    "table has no column 'recommender', but 'model'; give recommender='model', "
     "or recommender=None if all rows are of one": (lambda: made(model=["x", "y", "x"])),
     "table, row 2: user 'a' has 'fold' 2, in row 0 1; a user has one ranking: keep one 'fold', "
     "or if it describes the items, give ignore=['fold']": (
@@ -416,7 +416,7 @@ def test_ranks_that_are_refused(tmp_path):
         with pytest.raises(ValueError, match=message):
             write_ranks({"a": [1]}, path)  # type: ignore[arg-type]
     tuples = Ranks.from_lists([[1]], users=np.fromiter([(1, 2)], object, 1))
-    with pytest.raises(ValueError, match=r"recommenders has the user \(1, 2\); a file keeps"):
+    with pytest.raises(ValueError, match=r"a user of recommenders is \(1, 2\); .* a file keeps"):
         write_ranks({"a": tuples}, tmp_path / "ranks.parquet")
     assert_same(Ranks.read(rank_table({"a": tuples}))["a"], tuples)
     unnamed = Ranks.from_lists([[1], [2]], users=["", "x"])

@@ -33,7 +33,7 @@ from sampled_metrics.io._columns import (
     found_columns,
     refuse_unreadable,
 )
-from sampled_metrics.io.rank_tables import COUNTS, further_columns, ranks_by_name
+from sampled_metrics.io.rank_tables import LEAST, further_columns, ranks_by_name
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
@@ -330,7 +330,7 @@ def collect_ranks(ranks: Any) -> Ranks:
 
 def _in_memory(name: str, rows: Any) -> Ranks:
     """Return the ranks in arrow rows of one recommender, or refuse them as `Ranks.read` does."""
-    named = {name: name for name in ("user", *COUNTS, "relevance")}
+    named = {name: name for name in ("user", *LEAST)}
     return ranks_by_name(name, rows, named)["ranks"]
 
 
