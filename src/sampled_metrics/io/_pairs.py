@@ -188,9 +188,8 @@ def pairs_of(
 ) -> Pairs:
     """Return the pairs of a table, a file or a dict by user, with the values that it has.
 
-    `needed` and `possible` are keywords of columns of numbers. A dict by user holds dicts from
-    item to the first of them; where none is needed, it may hold lists of items, and where none is
-    possible, it must.
+    `needed` and `possible` are columns of numbers. A dict by user holds dicts from item to the
+    first of them, or lists of items where none is needed.
     """
     both = {keyword: columns[keyword] for keyword in ("user", "item")}
     refuse_columns(name, given, columns)

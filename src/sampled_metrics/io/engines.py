@@ -1,11 +1,10 @@
 """Ranks and metrics of tables that a database engine holds: larger than memory, or on a cluster.
 
-The same counting as in `Ranks.from_model`, written once with narwhals. It runs in the engine that
-the tables are given in: DuckDB for files and DuckDB's relations, Spark for its DataFrames, and any
-other that narwhals speaks. A *rank table* holds the result, one row for each relevant item, in the
-columns ``user``, ``item``, ``rank``, and where they are known ``n_tied``, ``n_items``,
-``n_predicted`` and ``relevance``. Nothing is sorted and no function of ours runs in the engine, so
-that its own limits on memory hold; a table from an engine is not read before its result is.
+The same counting as in `Ranks.from_model`, written once with narwhals, in the engine that holds the
+tables: DuckDB for files and its relations, Spark for its DataFrames, or any other that narwhals
+speaks. The result, a *rank table*, has one row for each relevant item, in the columns ``user``,
+``item``, ``rank``, and where they are known ``n_tied``, ``n_items``, ``n_predicted`` and
+``relevance``. Nothing is sorted and no function of ours runs there, so its limits on memory hold.
 
 Needs the extra ``tables``: ``pip install "sampled-metrics[tables]"``.
 """
@@ -103,19 +102,17 @@ def rank_table_from_scores(
     Raises
     ------
     ValueError
-        If an argument is no table or cannot be read, or the tables cannot be used together, or
-        lack a column. If a row lacks its user or its item; if a relevance is missing, negative or
-        infinite; if a candidate's score is missing or NaN, or a relevant item's infinite; if a
-        relevant item has no score, is excluded or is there twice; or if `scores` holds a pair of
-        user and item twice.
+        If an argument is no table or cannot be read, or the tables lack a column or cannot be used
+        together. If a row lacks its user or its item; if a relevance is missing, negative or
+        infinite; if a candidate's score is missing, or a relevant item's infinite; if a relevant
+        item has no score or is excluded; or if a pair of user and item is there twice.
 
     Notes
     -----
-    Each user's relevant items are joined to the user's candidates and these are counted, so the
-    work grows with the candidates times the relevant items of a user, and memory with the relevant
-    items (some 100 bytes each) and with `exclude`. DuckDB keeps to its ``memory_limit`` and
-    goes to the disk beyond it; set that, and ``threads``, with ``duckdb.execute`` for paths, or
-    give relations of a connection of your own.
+    The work grows with the candidates times the relevant items of a user, and memory with the
+    relevant items (some 100 bytes each) and with `exclude`. DuckDB goes to the disk beyond its
+    ``memory_limit``: set it, and ``threads``, with ``duckdb.execute`` for paths, or give relations
+    of a connection of your own.
 
     Examples
     --------
@@ -310,12 +307,9 @@ def collect_ranks(ranks: Any) -> Ranks:
     Examples
     --------
     >>> import duckdb
-    >>> scores = duckdb.sql('''
-    ...     FROM (VALUES (7, 'a', 0.5, 0), (7, 'b', 0.9, 0), (7, 'c', 0.5, 1))
-    ...     AS scores("user", item, score, relevance)''')
-    >>> ranks = collect_ranks(rank_table_from_scores(scores))
-    >>> ranks.best, ranks.n_tied, ranks.n_items, ranks.users
-    (array([2]), array([1]), array([3]), array([7]))
+    >>> ranks = collect_ranks(duckdb.sql("FROM (VALUES (7, 2, 3)) AS r(user, rank, n_items)"))
+    >>> ranks.best, ranks.n_items, ranks.users
+    (array([2]), array([3]), array([7]))
     """
     frame, names = rank_table(ranks)
     order = [name for name in KEY if name in names]  # an engine may return rows in any order
@@ -533,18 +527,16 @@ def values_per_user(
     Raises
     ------
     ValueError
-        If `ranks` is no rank table. If the ranks are graded, or a metric needs what the table does
-        not know or divides by what depends on the ranks: there, use `collect_ranks` and the metric
-        itself. If ranks tie and `ties` does not say what to do. If the table holds several
-        recommenders, or `Ranks.read` would refuse a row of it: a rank that is not whole, below 1,
-        too large or there twice for a user, or what differs or is missing in some rows only.
+        If `ranks` is no rank table, or `Ranks.read` would refuse it, or it holds several
+        recommenders. If the ranks are graded, or a metric needs what the table does not know or
+        divides by what depends on the ranks: there, call the metric on `collect_ranks`. If ranks
+        tie and `ties` does not say what to do.
 
     Notes
     -----
-    The values are the metrics' own: they are computed here for each case (rank, its place among
-    the user's, number of relevant items) that occurs up to the largest cutoff, and joined to the
-    ranks. With cutoffs these are a few hundred cases; without, at most as many as relevant items,
-    some 100 bytes each.
+    The values are the metrics' own: computed here for each case (rank, its place among the user's,
+    number of relevant items) up to the largest cutoff, and joined to the ranks. With cutoffs these
+    are a few hundred; without, at most as many as relevant items, some 100 bytes each.
 
     Examples
     --------

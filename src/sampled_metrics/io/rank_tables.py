@@ -77,9 +77,8 @@ def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
         - n_predicted: the length of the user's list of recommendations, if it is known;
         - catalog, up_to, weight: as in `Ranks`, if they are known.
 
-        A column that no recommender has is left out. If only some recommenders have a column, its
-        values are missing in the rows of the others. Users without relevant items have no row, so
-        no metric counts them.
+        A column that no recommender has is left out; one that only some have lacks the values of
+        the others. Users without relevant items have no row, so no metric counts them.
 
     Raises
     ------
@@ -235,10 +234,8 @@ def to_frame(ranks: Ranks, recommender: str = "ranks") -> pd.DataFrame:
 
     Parameters
     ----------
-    ranks : Ranks
-        The ranks of one recommender.
     recommender : str
-        Its name.
+        The recommender's name.
 
     Returns
     -------
@@ -260,12 +257,10 @@ def write(ranks: Ranks, path: str | os.PathLike[str], recommender: str = "ranks"
 
     Parameters
     ----------
-    ranks : Ranks
-        The ranks of one recommender.
     path : path
         A file whose name ends in .parquet or .csv. An existing file is overwritten.
     recommender : str
-        Its name.
+        The recommender's name.
     """
     write_ranks({recommender: ranks}, path)
 
@@ -287,13 +282,12 @@ def read_ranks(
     Parameters
     ----------
     table : table or path
-        The table (pandas, polars, pyarrow or any other that narwhals reads), or the path of one
-        (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank means that
-        the item was not recommended. The order of the rows does not matter. An index without a
-        name is not read, and one with a name is refused.
+        The table (of any library that narwhals reads), or the path of one (.parquet or .csv). It
+        must have the columns `user` and `rank`; a missing rank means that the item was not
+        recommended. Rows may have any order. An index is not read, and refused if it has a name.
     recommender : str or None
-        The column with the recommenders' names. With None, all rows belong to one recommender.
-        They also do if the table lacks this column and has no others than those named here.
+        The column with the recommenders' names. All rows belong to one recommender with None, or
+        if the table has no columns but those named here.
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
     ignore : list of str
@@ -304,9 +298,8 @@ def read_ranks(
     Returns
     -------
     dict from str to Ranks
-        The ranks of each recommender.
-        In each column except `rank`, all rows of a recommender must have a value, or none may. If
-        there are no names, the only recommender is called like the file, or "ranks".
+        The ranks of each recommender. In each column except `rank`, all of its rows must have a
+        value, or none may. Without names, the only one is called like the file, or "ranks".
 
     Raises
     ------
@@ -449,10 +442,7 @@ class Rows:
         refuse_cell(at, self.values[keyword], bad, rule)
 
     def given(self, keyword: str, found: NDArray[np.bool_] | None = None) -> NDArray[Any] | None:
-        """Return the numbers in a column; None if all are missing.
-
-        In a column that goes with ranks, there are numbers in the rows that are `found`.
-        """
+        """Return the numbers in a column, in those rows that are `found`; None if it has none."""
         values, low = self.values.get(keyword), LEAST[keyword]
         if values is None or (missing := np.isnan(values)).all():
             return None

@@ -69,10 +69,9 @@ def from_recommendations(
     Parameters
     ----------
     predictions : list of lists, array of shape (n_instances, length), dict or table
-        For each instance, the recommended items, best first.
-        Items are integers of at least 0, or strings.
+        For each instance, the recommended items, best first: integers of at least 0, or strings.
         A long table, or the path of one, has one row for each user and item, and a column `rank`
-        or `score`; see Notes.
+        (1, 2, ... for each user) or, if there is none, `score`, of which a higher one comes first.
     labels : list of lists, sets or dicts, array, sparse matrix, dict or table
         For each instance, its relevant items, in any order; or a dict from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
@@ -81,9 +80,8 @@ def from_recommendations(
         A long table, or the path of one, has one row for each user and relevant item; a column
         `relevance` with the gain is optional.
     absent : {"refuse", "missed"}
-        What to do, with dicts and tables, if a user has labels but no list in `predictions`:
-        "refuse" raises an error; "missed" takes the list as empty, so all of the user's relevant
-        items count as missed.
+        What to do, with dicts and tables, if a user has labels but no list in `predictions`: raise
+        an error, or count all of the user's relevant items as missed.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 
@@ -97,10 +95,9 @@ def from_recommendations(
     ------
     ValueError
         If the instances do not fit each other (see Notes), an instance names an item twice, an
-        item is neither a string nor an integer from 0 to :math:`2^{63} - 1`, or a gain is negative
-        or not finite.
-        In a table, if a column or an id is missing, ranks are not 1, 2, ... for each user, or two
-        items of a user have the same score.
+        item is neither a string nor an integer from 0 to :math:`2^{63} - 1` (-1 often marks
+        padding), or a gain is negative or not finite. In a table, if a column or an id is missing,
+        ranks are not 1, 2, ... for each user, or two items of a user have the same score.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -110,19 +107,16 @@ def from_recommendations(
 
     Notes
     -----
-    If both arguments are dicts from a user to a list, instances are paired by user; both must
-    name the same users, and the ranks are in the order of `predictions`.
-    The first of several lists belongs to the first set of labels, and so on.
-
-    A negative item is refused, because -1 often marks padding and not an item.
+    The first of several lists belongs to the first set of labels, and so on. Dicts from a user to
+    a list are paired by user; both must name the same users.
 
     Tables are paired by user, too (pandas, polars, pyarrow or any other that narwhals reads; a
     path must end in .parquet or .csv). The order of their rows does not matter. Ids are integers,
-    strings, categories or UUIDs, all of one kind. In the table of predictions, `rank` (1, 2, ...
-    for each user) gives the order of the items; if there is no such column, a higher `score` comes
-    first. Users without labels are kept and have no relevant item: metrics are NaN for them. The
-    result has users in the order in which `predictions` first names them, followed by those that
-    only `labels` names.
+    strings, categories or UUIDs, all of one kind. Users without labels are kept and have no
+    relevant item: metrics are NaN for them.
+
+    Users are in the order in which `predictions` first names them, followed by those that only
+    `labels` names.
 
     Examples
     --------

@@ -42,34 +42,29 @@ def from_scores(
     score: str = "score",
     relevance: str = "relevance",
 ) -> Ranks:
-    """Rank each relevant item among all candidates of its user, by their scores.
-
-    It counts the candidates that score above the relevant item, and those that tie with it.
+    """Rank each relevant item among all candidates of its user: count those that score above it.
 
     Parameters
     ----------
     scores : table, path or dict
         The score of every candidate of every user: a long table with the columns `user`, `item`
-        and `score` (pandas, polars, pyarrow or any other that narwhals reads), the path of such a
-        table (.parquet or .csv), or a dict from user to a dict from item to score. The order of
-        the rows does not matter, and an index is not read.
+        and `score` (of any library that narwhals reads), the path of one (.parquet or .csv), or a
+        dict from user to a dict from item to score. Rows may have any order; no index is read.
     relevant : table, path or dict, optional
         The relevant items: a table of `user` and `item`, or a dict from user to items. A column
         `relevance`, or a dict from user to a dict from item to relevance, says how relevant each
         item is; 0 is not relevant. By default, the column `relevance` of `scores` is used.
     exclude : table, path or dict, optional
-        Pairs that are not candidates, such as training and validation events: a table of `user`
-        and `item`, or a dict from user to a list of items. Pairs without a score are allowed, but
-        some user and some item must have scores.
+        Pairs that are not candidates, such as training events: a table of `user` and `item`, or a
+        dict from user to items. Some user and some item of them must have scores.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
     Returns
     -------
     Ranks
-        Users are in the order in which `scores` first names them, and
-        `users` holds their ids. It has `gains` if some relevance is neither 0 nor 1. Users without
-        a relevant item have no entry, so no metric counts them.
+        Users are in the order in which `scores` first names them; those without a relevant item
+        have no entry, so no metric counts them. It has `gains` if some relevance is not 0 or 1.
 
     Raises
     ------
@@ -88,9 +83,8 @@ def from_scores(
     Notes
     -----
     Ids are integers, or names: strings, categories, UUIDs or other values of one type. Whole
-    floats are integers where their type tells each from the next: float32 does so below
-    :math:`2^{24}`. In a text file, the ids of a column are integers if all are written like
-    integers ("7", not "07").
+    floats are integers where their type tells each from the next (float32 below :math:`2^{24}`).
+    In a text file, ids are integers if all of a column are written like integers: 7, not 07.
 
     Examples
     --------
