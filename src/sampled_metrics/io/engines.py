@@ -124,16 +124,12 @@ def rank_table_from_scores(
     [(7, 'c', 2, 1, 3, 1)]
     """
     ids = column_names(user=user, item=item)
-    column_names(score=score, relevance=relevance)
+    values = column_names(score=score, relevance=relevance)
     is_unique = as_flag("unique", unique)
     others = {"relevant": relevant, "exclude": exclude}
     given = opened(scores=scores, **{name: t for name, t in others.items() if t is not None})
-    asked = "scores" if relevant is None else "relevant"
-    named = {name: dict(ids) for name in given}
-    named["scores"]["score"] = score
-    if relevant is None or relevance in given["relevant"].collect_schema().names():
-        named[asked]["relevance"] = relevance
-    tables = with_same_ids({name: columns(name, t, **named[name]) for name, t in given.items()})
+    asked, needed = ("scores", values) if relevant is None else ("relevant", {"score": score})
+    tables = selected(given, ids, {"scores": needed}, relevance)
     labels = _labelled(tables[asked])
     refuse_rows(_rules(tables, labels, relevance, is_unique=is_unique))
     candidates = tables["scores"].select(*KEY, "score")
@@ -253,12 +249,7 @@ def rank_table_from_recommendations(
     ids = column_names(user=user, item=item)
     column_names(rank=rank, relevance=relevance)
     given = opened(recommendations=recommendations, relevant=relevant)
-    has_relevance = relevance in given["relevant"].collect_schema().names()
-    named = {
-        "recommendations": {**ids, "rank": rank},
-        "relevant": {**ids, "relevance": relevance} if has_relevance else ids,
-    }
-    tables = with_same_ids({name: columns(name, t, **named[name]) for name, t in given.items()})
+    tables = selected(given, ids, {"recommendations": {"rank": rank}}, relevance)
     lists, labels = tables["recommendations"], _labelled(tables["relevant"])
     place, asked = nw.col("rank"), nw.col("asked")
     of_lists = {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
@@ -422,21 +413,25 @@ def from_memory(name: str, table: nw.DataFrame[Any], leader: Frame) -> Any:
     raise ValueError(f"{name} is in memory; give it from the engine of the first table")
 
 
-def columns(name: str, frame: Frame, **named: str) -> Frame:
-    """Select columns, which get the names of their keywords, if they hold what they must."""
-    kinds = frame.collect_schema()
-    found = found_columns(name, kinds.names(), named, {})
-    for keyword, column in found.items():
-        kind = kinds[column]
-        fits = kind.is_integer() if keyword == "rank" else kind.is_numeric()
-        if not (fits or keyword in KEY or (keyword == "relevance" and kind == nw.Boolean)):
-            what = "integers" if keyword == "rank" else "numbers"
-            raise ValueError(f"{name}[{column!r}] is of type {kind}; it must be {what}")
-    return frame.select(**{keyword: nw.col(column) for keyword, column in found.items()})
+def selected(
+    given: dict[str, Frame], ids: dict[str, str], needed: dict[str, dict[str, str]], relevance: str
+) -> dict[str, Frame]:
+    """Return the columns of tables by keyword, if they hold what they must.
 
-
-def with_same_ids(tables: dict[str, Frame]) -> dict[str, Frame]:
-    """Return tables whose ids are of one type, in which integers of any table have room."""
+    Their ids are of one type, in which integers of any table have room.
+    """
+    tables = {}
+    for name, frame in given.items():
+        schema = frame.collect_schema()
+        optional = {"relevance": relevance} if name == "relevant" else {}
+        found = found_columns(name, schema.names(), ids | needed.get(name, {}), optional)
+        for keyword, column in found.items():
+            kind = schema[column]
+            fits = kind.is_integer() if keyword == "rank" else kind.is_numeric()
+            if not (fits or keyword in KEY or (keyword == "relevance" and kind == nw.Boolean)):
+                what = "integers" if keyword == "rank" else "numbers"
+                raise ValueError(f"{name}[{column!r}] is of type {kind}; it must be {what}")
+        tables[name] = frame.select(**{key: nw.col(column) for key, column in found.items()})
     first = next(iter(tables))
     for keyword in KEY:
         kinds = {name: table.collect_schema()[keyword] for name, table in tables.items()}

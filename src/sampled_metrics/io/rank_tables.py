@@ -287,7 +287,7 @@ def read_ranks(
         recommended. Rows may have any order. An index is not read, and refused if it has a name.
     recommender : str or None
         The column with the recommenders' names. All rows belong to one recommender with None, or
-        if the table has no columns but those named here.
+        if the table lacks this column and has only those named here.
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
     ignore : list of str
