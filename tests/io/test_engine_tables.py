@@ -583,8 +583,9 @@ def test_ranks_that_are_known_up_to_a_limit(engine):
 
 
 def test_weights_are_collected(engine):
-    ranks = engine(pd.DataFrame({"user": [1, 2], "rank": [3, 4], "weight": [0.5, 2]}))
-    assert known(collect_ranks(ranks).weights).tolist() == [0.5, 2]
+    ranks = engine(pd.DataFrame({"user": [1, 2], "rank": [3, 4], "weight": [0.5, 1e300]}))
+    assert known(collect_ranks(ranks).weights).tolist() == [0.5, 1e300]
+    assert sorted_frame(values_per_user(ranks, [Recall(3)]))["Recall@3"].tolist() == [1, 0]
 
 
 def test_refused_metrics(engine, three):
@@ -634,6 +635,8 @@ BAD_RANKS = (  # what to say, or the user whose rows `read_ranks` refuses
     ({"n_items": 1, "rank": [1, None, None]}, 8),
     ({"catalog": 8}, 7),
     ({"weight": [1, 2, 3]}, 8),
+    ({"weight": [1, 0, 0]}, 8),
+    ({"weight": [np.inf, 0.5, 0.5]}, 7),
     ({"catalog": 8, "n_items": pd.array([None] * 3, "Int64")}, 7),
     ({"up_to": 3, "rank": [4, 1, 2]}, 7),
 )

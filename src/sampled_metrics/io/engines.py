@@ -632,8 +632,8 @@ def _refuse_rankings(table: Frame, numbers: list[str]) -> None:
         (col("n_level") > tied + 1) & ~rank.is_null(),
     ]
     for name in numbers:
-        one, is_fraction = col(name), nw.lit(value=False) if name in REALS else col(name) % 1 != 0
-        bad.append((one < LEAST[name]) | (one > LARGEST) | is_fraction)
+        one, is_real = col(name), name in REALS
+        bad += [one < LEAST[name], one == np.inf if is_real else (one > LARGEST) | (one % 1 != 0)]
     for name in same:
         one, least = col(name), col(f"{name} least")
         bad.append((one != least) | (one.is_null() & ~least.is_null()))
