@@ -216,7 +216,7 @@ def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: list[str], *, lis
         is_list = isinstance(row, Iterable) and getattr(row, "ndim", 1) > 0
         is_list = is_list and not isinstance(row, str | bytes | np.ma.MaskedArray)
         if not (value if isinstance(row, Mapping) else lists and is_list):
-            reject(f"{name}[{user!r}]", row, f"{' or '.join(forms)}; a table is a DataFrame")
+            reject(f"{name}[{user!r}]", row, f"{' or '.join(forms)}; for a table, give a DataFrame")
     is_valued = are_dicts(name, given.values())
     rows = [row if isinstance(row, Mapping) else [*row] for row in given.values()]
     keys = np.fromiter(given, dtype=object, count=len(rows))
