@@ -228,7 +228,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
             "as in relevance=..., or give relevant=...",
         ),
         (None, ["evaluate", "nowhere.csv", "--metrics", "auc"], "nowhere.csv"),
-        ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must end in"),
+        ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must be the name of a"),
         ("who,rank\nu,1\n", ["evaluate", "bad.csv", "--metrics", "auc"], "no column 'user'"),
         ("user,rank\nu,0\n", ["evaluate", "bad.csv", "--metrics", "auc"], "user 'u': the rank"),
         ("user,rank\nu,one\n", ["evaluate", "bad.csv", "--metrics", "auc"], "must be a number"),
