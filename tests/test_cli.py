@@ -395,7 +395,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
             ["rank", "bad.csv", "--output", "r.csv"],
             "as in relevance=..., or give relevant=...",
         ),
-        ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must end in"),
+        ("user,rank\nu,1\n", ["evaluate", "bad.txt", "--metrics", "auc"], "must be the name of a"),
         ("who,rank\nu,1\n", ["evaluate", "bad.csv", "--metrics", "auc"], "no column 'user'"),
         ("user,rank\nu,0\n", ["evaluate", "bad.csv", "--metrics", "auc"], "user 'u': the rank"),
         ("user,rank\nu,one\n", ["evaluate", "bad.csv", "--metrics", "auc"], "must be a number"),

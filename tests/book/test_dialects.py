@@ -110,5 +110,5 @@ def test_an_order_of_tied_items_reproduces_the_library(library, metric, ours, or
 def test_an_item_twice_is_refused_where_libraries_count_it_twice():
     assert recorded("Spark RankingMetrics", "Recall", "duplicates") == 1.5
     user = PROBES["duplicates"]
-    with pytest.raises(ValueError, match="holds item 1 twice"):
+    with pytest.raises(ValueError, match="holds item 1: it is there twice"):
         Ranks.from_recommendations([user["predictions"]], [user["labels"]])

@@ -573,6 +573,21 @@ def test_refused_normalizers(engine, metric):
         values_per_user(engine(ranks), [metric])
 
 
+def test_ranks_that_are_known_up_to_a_limit(engine):
+    ranks = engine(pd.DataFrame({"user": [1, 2], "rank": [3, None], "up_to": 5}).convert_dtypes())
+    assert sorted_frame(values_per_user(ranks, [Recall(5)]))["Recall@5"].tolist() == [1, 0]
+    assert collect_ranks(ranks).up_to == 5
+    for metric in (Recall(6), ReciprocalRank()):
+        with pytest.raises(ValueError, match=f"ranks are known up to 5; {metric} needs larger"):
+            values_per_user(ranks, [metric])
+
+
+def test_weights_are_collected(engine):
+    ranks = engine(pd.DataFrame({"user": [1, 2], "rank": [3, 4], "weight": [0.5, 1e300]}))
+    assert known(collect_ranks(ranks).weights).tolist() == [0.5, 1e300]
+    assert sorted_frame(values_per_user(ranks, [Recall(3)]))["Recall@3"].tolist() == [1, 0]
+
+
 def test_refused_metrics(engine, three):
     ranks = rank_table_from_scores(engine(three))
     tied = rank_table_from_scores(engine(three.assign(score=1.0, relevance=[1, 1, 0])))
@@ -617,6 +632,13 @@ BAD_RANKS = (  # what to say, or the user whose rows `read_ranks` refuses
     ({"fold": [1, 1, None]}, 8),
     ({"size": [1, 1, 2]}, 8),
     ({"place": [1, 1, 2], "n_level": 1}, 8),
+    ({"n_items": 1, "rank": [1, None, None]}, 8),
+    ({"catalog": 8}, 7),
+    ({"weight": [1, 2, 3]}, 8),
+    ({"weight": [1, 0, 0]}, 8),
+    ({"weight": [np.inf, 0.5, 0.5]}, 7),
+    ({"catalog": 8, "n_items": pd.array([None] * 3, "Int64")}, 7),
+    ({"up_to": 3, "rank": [4, 1, 2]}, 7),
 )
 
 
@@ -696,13 +718,13 @@ def test_recommenders_are_not_pooled(engine, run, tmp_path):
     both = {"A": one, "B": other}
     write_ranks(both, tmp_path / "both.parquet")
     write_ranks({"A": one}, tmp_path / "one.parquet")
-    match = "^ranks holds the recommenders 'A' and 'B'; keep the rows of one of them, or use Ranks"
+    match = "^ranks is of the recommenders .'A', 'B'.; keep the rows of one of them, or use Ranks"
     for ranks in (engine(rank_table(both)), tmp_path / "both.parquet"):
         with pytest.raises(ValueError, match=match):
             run(ranks)
     lost = rank_table(both)
     lost["recommender"] = lost["recommender"].where(lost["recommender"] == "A")
-    with pytest.raises(ValueError, match="ranks has a row whose recommender is missing; fill"):
+    with pytest.raises(ValueError, match=r"ranks is of the recommenders .*None"):
         run(engine(lost))
     for ranks in (engine(rank_table({"A": one})), tmp_path / "one.parquet"):
         run(ranks)

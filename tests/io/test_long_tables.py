@@ -187,20 +187,17 @@ def refused():
         liked,
         (
             "predictions, row 2, user 8 and item 9: the rank is 0; the ranks of a user must be 1, "
-            "2, ..., each once, here up to 2: number them anew"
+            "2, ..., each once: number them anew"
         ),
     )
     yield ranks.replace({"rank": {3: 4}}), liked, "row 1, user 4 and item 1: the rank is 4; the"
     yield ranks.replace({"rank": {3: 2}}), liked, "user 4 and item 1: the rank is 2; the ranks"
     yield ranks.replace({"rank": {3: 2.5}}), liked, "user 4 and item 1: the rank is 2.5; the"
-    yield ranks.replace({"rank": {3: np.nan}}), liked, "user 4 and item 1: the rank is nan; the"
+    yield ranks.replace({"rank": {3: np.nan}}), liked, "user 4 and item 1: the rank is missing; the"
     yield (
         scores.replace({"score": {2.5: 3.0}}),
         liked,
-        (
-            "the score is 3.0, as that of another item of this user; give a column of ranks, or "
-            "all candidates' scores to Ranks.from_scores"
-        ),
+        ("the score is 3; another item of this user has it: give ranks, or all candidates to "),
     )
     yield (
         scores.replace({"score": {2.5: np.nan}}),
@@ -210,20 +207,24 @@ def refused():
     yield (
         scores.drop(columns="score"),
         liked,
-        ("predictions has neither a column 'rank' nor 'score'; say which column orders"),
+        ("predictions has neither a column 'rank' nor 'score'; say which orders"),
     )
     yield ranks, liked.drop(columns="item"), "labels has no column 'item', only 'user'; say"
     yield ranks, liked.astype({"user": str}), "predictions names its users by integers, labels by"
     yield ranks.astype({"item": str}), liked, "predictions names its items by strings, labels by"
-    yield ranks, pd.concat([liked, liked[1:2]]), "labels, rows 1 and 4, user 8 and item 3 are there"
-    yield ranks.replace({"item": {9: 3}}), liked, "predictions, rows 2 and 0, user 8 and item 3 are"
+    yield (
+        ranks,
+        pd.concat([liked, liked[1:2]]),
+        "labels, row 1, user 8 and item 3: it is there twice",
+    )
+    yield ranks.replace({"item": {9: 3}}), liked, "predictions, row 2, user 8 and item 3: it is"
     yield ranks, liked.assign(relevance=[1, 0, -1, 1]), "labels, row 2, user 4 and item 2: the rele"
     yield (
         ranks,
         pd.concat([liked.assign(relevance=1), liked[1:2].assign(relevance=0)]),
-        "labels, rows 1 and 4, user 8 and item 3 are there twice",
+        "labels, row 1, user 8 and item 3: it is there twice",
     )
-    yield ranks, {4: [1], 8: [3]}, "predictions is a DataFrame, labels is a dict; give both as a"
+    yield ranks, {4: [1], 8: [3]}, "predictions is a DataFrame, labels a dict; make both a"
     yield ranks, [[1], [3]], "a matrix or, if labels is one, a long table"
     yield [[1], [3]], liked, "a matrix or, if predictions is one, a long table"
     columns = ranks.to_dict("list"), liked.to_dict("list")

@@ -238,7 +238,7 @@ TABLES = {
     "table has no column 'user', only 'uid', 'rank'; say which column it is": (
         lambda: made().rename(columns={"user": "uid"})
     ),
-    "table has no column 'recommender', but 'model'; give recommender='model' if that holds them, "
+    "table has no column 'recommender', but 'model'; give recommender='model', "
     "or recommender=None if all rows are of one": (lambda: made(model=["x", "y", "x"])),
     "table, row 2: user 'a' has 'fold' 2, in row 0 1; a user has one ranking: keep one 'fold', "
     "or if it describes the items, give ignore=['fold']": (
@@ -375,7 +375,7 @@ def test_a_file_without_commas(tmp_path, separator):
     made().to_csv(tmp_path / "r.csv", sep=separator, index=False)
     with pytest.raises(ValueError, match=r"its first line has .* and no comma") as refused:
         Ranks.read(tmp_path / "r.csv")
-    assert str(refused.value).endswith("columns must be separated by commas")
+    assert str(refused.value).endswith("separate by commas")
 
 
 def test_a_column_that_was_named_must_be_there():
@@ -409,11 +409,14 @@ def test_ranks_that_are_refused(tmp_path):
             rank_table(recommenders)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=re.escape(message)):
             write_ranks(recommenders, tmp_path / "ranks.csv")  # type: ignore[arg-type]
-    for path, message in ((3, "path is 3; path must be"), ("a.txt", "path is 'a.txt'; the name")):
+    for path, message in (
+        (3, "path is 3; path must be"),
+        ("a.txt", "path is 'a.txt'; path must be the name of a .parquet"),
+    ):
         with pytest.raises(ValueError, match=message):
             write_ranks({"a": [1]}, path)  # type: ignore[arg-type]
     tuples = Ranks.from_lists([[1]], users=np.fromiter([(1, 2)], object, 1))
-    with pytest.raises(ValueError, match=r"recommenders has the user \(1, 2\); a file keeps"):
+    with pytest.raises(ValueError, match=r"a user of recommenders is \(1, 2\); .* a file keeps"):
         write_ranks({"a": tuples}, tmp_path / "ranks.parquet")
     assert_same(Ranks.read(rank_table({"a": tuples}))["a"], tuples)
     unnamed = Ranks.from_lists([[1], [2]], users=["", "x"])

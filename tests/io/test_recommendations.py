@@ -93,7 +93,9 @@ def test_one_label_and_a_list_of_the_same_length_for_every_user(data, length, n_
     x, first, second = (data.draw(st.integers(0, end)) for end in (n_users - 1, *[length - 1] * 2))
     if first != second:
         predictions[x][first] = item = predictions[x][second]
-        with pytest.raises(ValueError, match=rf"predictions\[{x}\] holds item {item!r} twice"):
+        with pytest.raises(
+            ValueError, match=rf"predictions\[{x}\] holds item {item!r}: it is there twice"
+        ):
             Ranks.from_recommendations(predictions, labels)
 
 
@@ -233,7 +235,7 @@ def test_many_users_in_blocks():
     ranks = Ranks.from_recommendations(predictions, labels)
     assert ranks.best.tolist() == [4] * 4000
     predictions[3500, 9] = predictions[3500, 0]
-    with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500 twice"):
+    with pytest.raises(ValueError, match=r"predictions\[3500\] holds item 500: it is there twice"):
         Ranks.from_recommendations(predictions, labels)
 
 
@@ -252,13 +254,15 @@ def test_dicts_are_paired_by_user():
 def test_the_remedy_for_a_series_works():
     predictions = pd.Series([[1], [2]], index=["a", "b"])
     labels = pd.Series([[2], [1]], index=["b", "a"])
-    with pytest.raises(ValueError, match=r"predictions is a \[1\] b \[2\].* has to_dict\(\)"):
+    with pytest.raises(
+        ValueError, match=r"predictions is a \[1\] b \[2\].* by Series\.to_dict\(\)"
+    ):
         Ranks.from_recommendations(predictions, labels)
     got = Ranks.from_recommendations(predictions.to_dict(), labels.to_dict())
     assert got.best.tolist() == [1, 1]
     # A user without labels is NaN after reindex, not an empty list: said, not counted.
     lost = labels[["a"]].reindex(predictions.index).to_dict()
-    with pytest.raises(ValueError, match=r"labels\['b'\] is nan; give a list of items"):
+    with pytest.raises(ValueError, match=r"labels\['b'\] is nan; labels\['b'\] must be"):
         Ranks.from_recommendations(predictions.to_dict(), lost)
 
 
@@ -267,15 +271,27 @@ def test_the_remedy_for_a_series_works():
     [
         ({1: [1], 2: [1]}, {1: [1]}, "predictions has user 2, labels does not; add labels[2] = []"),
         ({"a": [1]}, {"a": [1], "b": [2]}, "labels has user 'b', predictions does not"),
-        ({0: [1]}, [[1]], "predictions is a dict, labels is a list; give both as a dict"),
-        ([[1]], {0: [1]}, "predictions is a list, labels is a dict; give both as a dict"),
-        (pd.Series([[1]]), {0: [1]}, "predictions is a Series, labels is a dict; give both as"),
-        ({0: [1]}, sparse.eye_array(1).tocsr(), "labels is a csr_array; give both as a dict"),
-        (pd.DataFrame({"a": [1]}), [[1]], "predictions is a 0 1; it must be a list of lists"),
-        ([[1]], pd.DataFrame({"a": [1]}), "labels is a 0 1; it must be a list of lists of items"),
+        ({0: [1]}, [[1]], "predictions is a dict, labels a list; make both"),
+        ([[1]], {0: [1]}, "predictions is a list, labels a dict; make both"),
+        (pd.Series([[1]]), {0: [1]}, "predictions is a Series, labels a dict; make both"),
+        ({0: [1]}, sparse.eye_array(1).tocsr(), "labels a csr_array; make both a dict"),
+        (
+            pd.DataFrame({"a": [1]}),
+            [[1]],
+            "predictions is a 0 1; predictions must be a list of lists",
+        ),
+        (
+            [[1]],
+            pd.DataFrame({"a": [1]}),
+            "labels is a 0 1; labels must be a list of lists of items",
+        ),
         ({"ann": [1], "bob": [2, 2]}, {"ann": [1], "bob": [1]}, "predictions['bob'] holds item 2"),
         ({"ann": [1]}, {"ann": {1: -1.5}}, "labels['ann'] holds item 1: its gain is -1.5"),
-        ({"ann": {1}}, {"ann": [1]}, "predictions['ann'] is {1}; give a list of items, best"),
+        (
+            {"ann": {1}},
+            {"ann": [1]},
+            "predictions['ann'] is {1}; predictions['ann'] must be a list of items, best",
+        ),
         ([[1], [2]], [[1]], "predictions has 2 instances, labels has 1"),
         ([[1]], sparse.eye_array(2), "predictions has 1 instances, labels has 2"),
     ],
@@ -294,84 +310,136 @@ LARGE = 2**63
     ("predictions", "labels", "message"),
     [
         # twice
-        ([[1], [2, 3, 2]], [[1], [1]], "predictions[1] holds item 2 twice"),
-        ([[1], [2]], [[1], [5, 5]], "labels[1] holds item 5 twice"),
-        ([[1], [2]], [[5, 5], []], "labels[0] holds item 5 twice"),
-        ([["a", "b", "a"]], [["a"]], "predictions[0] holds item 'a' twice"),
+        ([[1], [2, 3, 2]], [[1], [1]], "predictions[1] holds item 2: it is there twice"),
+        ([[1], [2]], [[1], [5, 5]], "labels[1] holds item 5: it is there twice"),
+        ([[1], [2]], [[5, 5], []], "labels[0] holds item 5: it is there twice"),
+        ([["a", "b", "a"]], [["a"]], "predictions[0] holds item 'a': it is there twice"),
         (
             [["a" * 200] * 2],
             [["a"]],
-            f"predictions[0] holds item '{'a' * 76}... twice",  # 80 characters
+            f"predictions[0] holds item '{'a' * 76}...: it is there twice",  # 80 characters
         ),
-        ([[2**40, 1, 2**40]], [[1]], "predictions[0] holds item 1099511627776 twice"),
-        ([[1, 2**20 - 1]] * 20 + [[7, 7]], [[1]] * 21, "predictions[20] holds item 7 twice"),
-        ([[1, 2**20 - 1]] * 21, [[1]] * 20 + [[2, 8, 8]], "labels[20] holds item 8 twice"),
+        ([[2**40, 1, 2**40]], [[1]], "predictions[0] holds item 1099511627776: it is there twice"),
+        (
+            [[1, 2**20 - 1]] * 20 + [[7, 7]],
+            [[1]] * 21,
+            "predictions[20] holds item 7: it is there twice",
+        ),
+        (
+            [[1, 2**20 - 1]] * 21,
+            [[1]] * 20 + [[2, 8, 8]],
+            "labels[20] holds item 8: it is there twice",
+        ),
         # no items
-        ([["1"]], [[1]], "predictions holds strings, labels holds integers; name the items"),
-        ([["1"]], sparse.csr_array([[0, 1]]), "predictions holds strings, labels holds integers"),
-        ([[1, "1"]], [[1]], "predictions[0] holds item '1' of type str; name all by integers"),
-        ([["1"], ["2", 3]], [[1]], "predictions[1] holds item 3 of type int; name all by integers"),
-        ([[1.0]], [[1]], "predictions[0] holds item 1.0 of type float; name all by integers, or"),
-        (np.array([[1.0, 2.0]]), [[1]], "predictions[0] holds item 1.0 of type float64"),
-        ([[2, True]], [[1]], "predictions[0] holds item True of type bool"),
-        (np.array([[True]]), [[1]], "predictions[0] holds item True of type bool"),
-        ([[1]], [[2, np.nan]], "labels[0] holds item nan of type float"),
-        ([[None, 1]], [[1]], "predictions[0] holds item None of type NoneType"),
-        ([[1], [pd.NA]], [[1], [1]], "predictions[1] holds item <NA> of type NAType"),
-        ([[b"a"]], [[1]], "predictions[0] holds item b'a' of type bytes"),
-        ([[[1, 2]]], [[1]], "predictions[0] holds item [1, 2] of type list"),
-        ([[[1, 2], [3]]], [[1]], "predictions[0] holds item [1, 2] of type list"),
-        (np.zeros((1, 2, 2), int), [[1]], "predictions is array([[[0, 0], [0, 0]]]); it must be"),
-        ([np.array(["2020-01-01"], "M8[ns]")], [[1]], "of type datetime64"),
+        ([["1"]], [[1]], "predictions names its items by strings, labels by integers; name"),
+        (
+            [["1"]],
+            sparse.csr_array([[0, 1]]),
+            "predictions names its items by strings, labels by integers",
+        ),
+        ([[1, "1"]], [[1]], "predictions[0] holds item '1': name all items by integers"),
+        ([["1"], ["2", 3]], [[1]], "predictions[1] holds item 3: name all items by integers"),
+        ([[1.0]], [[1]], "predictions[0] holds item 1.0: name all items by integers"),
+        (
+            np.array([[1.0, 2.0]]),
+            [[1]],
+            "predictions[0] holds item 1.0: name all items by integers",
+        ),
+        ([[2, True]], [[1]], "predictions[0] holds item True: name all items by integers"),
+        (np.array([[True]]), [[1]], "predictions[0] holds item True: name all items by integers"),
+        ([[1]], [[2, np.nan]], "labels[0] holds item nan: name all items by integers"),
+        ([[None, 1]], [[1]], "predictions[0] holds item None: name all items by integers"),
+        ([[1], [pd.NA]], [[1], [1]], "predictions[1] holds item <NA>: name all items by integers"),
+        ([[b"a"]], [[1]], "predictions[0] holds item b'a': name all items by integers"),
+        ([[[1, 2]]], [[1]], "predictions[0] holds item [1, 2]: name all items by integers"),
+        ([[[1, 2], [3]]], [[1]], "predictions[0] holds item [1, 2]: name all items by integers"),
+        (
+            np.zeros((1, 2, 2), int),
+            [[1]],
+            "predictions is array([[[0, 0], [0, 0]]]); predictions must be",
+        ),
+        ([np.array(["2020-01-01"], "M8[ns]")], [[1]], "name all items by integers"),
         # numbers of items
-        ([[1, 2, -1]], [[1]], "predictions[0] holds item -1; a negative number is often padding"),
-        (np.array([[1, 2], [3, -1]]), [[1], [1]], "predictions[1] holds item -1; a negative"),
-        ([[1], [2]], [[1], [2, -1]], "labels[1] holds item -1; a negative number is often padding"),
-        ([[LARGE]], [[1]], "predictions[0] holds item 9223372036854775808; integers must be below"),
-        ([[LARGE, -1]], [[1]], "predictions[0] holds item -1; a negative number is often"),
+        ([[1, 2, -1]], [[1]], "predictions[0] holds item -1: a negative number is often padding"),
+        (np.array([[1, 2], [3, -1]]), [[1], [1]], "predictions[1] holds item -1: a negative"),
+        ([[1], [2]], [[1], [2, -1]], "labels[1] holds item -1: a negative number is often padding"),
+        ([[LARGE]], [[1]], "predictions[0] holds item 9223372036854775808: integers must be below"),
+        ([[LARGE, -1]], [[1]], "predictions[0] holds item -1: a negative number is often"),
         (
             np.array([[1, 2**64 - 1]], np.uint64),
             [[1]],
             "predictions[0] holds item 1844674407370955",
         ),
-        ([[1]], [[2**70]], "labels[0] holds item 1180591620717411303424; integers must be"),
+        ([[1]], [[2**70]], "labels[0] holds item 1180591620717411303424: integers must be"),
         # no lists
-        ([[1], 2], [[1], [1]], "predictions[1] is 2; give a list of items"),
-        ([[1], None], [[1], [1]], "predictions[1] is None; give a list of items"),
-        (["ab"], [["a"]], "predictions[0] is 'ab'; give a list of items"),
-        ([b"ab"], [[97]], "predictions[0] is b'ab'; give a list of items"),
-        ([np.array(5)], [[5]], "predictions[0] is array(5); give a list of items"),
-        (np.array([1, 2]), [[1], [2]], "predictions is array([1, 2]); it must be a list of lists"),
-        ([{1: 2}], [[1]], "predictions[0] is {1: 2}; give a list of items, best item first"),
+        ([[1], 2], [[1], [1]], "predictions[1] is 2; predictions[1] must be a list of items"),
+        ([[1], None], [[1], [1]], "predictions[1] is None; predictions[1] must be a list of items"),
+        (["ab"], [["a"]], "predictions[0] is 'ab'; predictions[0] must be a list of items"),
+        ([b"ab"], [[97]], "predictions[0] is b'ab'; predictions[0] must be a list of items"),
+        (
+            [np.array(5)],
+            [[5]],
+            "predictions[0] is array(5); predictions[0] must be a list of items",
+        ),
+        (
+            np.array([1, 2]),
+            [[1], [2]],
+            "predictions is array([1, 2]); predictions must be a list of lists",
+        ),
+        (
+            [{1: 2}],
+            [[1]],
+            "predictions[0] is {1: 2}; predictions[0] must be a list of items, best item first",
+        ),
         (
             [[1], {1, 2}],
             [[1], [1]],
-            "predictions[1] is {1, 2}; give a list of items, best item first",
+            "predictions[1] is {1, 2}; predictions[1] must be a list of items, best item first",
         ),
         (sparse.eye_array(2), [[1], [1]], "predictions is <DIAgonal sparse array"),
-        ({(1, 2), (3, 4)}, [[1], [3]], "it must be a list of lists of items, a dict from user"),
-        ((iter([row]) for row in [1]), [[1]], "it must be a list of lists of items, a dict from"),
-        ([iter([1])], [[1]], "give a list of items, best item first, [] if none"),
-        ([pd.Series([1])], [[1]], "predictions[0] is 0 1 dtype: int64; give a list of items"),
-        (np.array(5), [[5]], "predictions is array(5); it must be a list of lists of items"),
-        (None, [[1]], "predictions is None; it must be a list of lists of items"),
-        ([[1]], "a", "labels is 'a'; it must be a list of lists of items"),
-        ([[1]], 7, "labels is 7; it must be a list of lists of items"),
+        (
+            {(1, 2), (3, 4)},
+            [[1], [3]],
+            "predictions must be a list of lists of items, a dict by user",
+        ),
+        (
+            (iter([row]) for row in [1]),
+            [[1]],
+            "predictions must be a list of lists of items, a dict by user",
+        ),
+        ([iter([1])], [[1]], "must be a list of items, best item first, [] if none"),
+        (
+            [pd.Series([1])],
+            [[1]],
+            "predictions[0] is 0 1 dtype: int64; predictions[0] must be a list of items",
+        ),
+        (
+            np.array(5),
+            [[5]],
+            "predictions is array(5); predictions must be a list of lists of items",
+        ),
+        (None, [[1]], "predictions is None; predictions must be a list of lists of items"),
+        ([[1]], "a", "labels is 'a'; labels must be a list of lists of items"),
+        ([[1]], 7, "labels is 7; labels must be a list of lists of items"),
         # masks
         (np.ma.masked_equal([[1, 2]], 2), [[2]], "predictions is masked_array("),
         ([[1]], np.ma.masked_equal([[1]], 1), "labels is masked_array("),
         ([np.ma.masked_equal([1, 2], 2)], [[2]], "predictions[0] is masked_array("),
         ([[1], [2]], [[1], np.ma.array([2])], "labels[1] is masked_array("),
         # gains
-        ([[1], [1]], [{1: 2.0}, [1]], "labels mixes dicts with lists; give a dict from item to"),
+        ([[1], [1]], [{1: 2.0}, [1]], "labels mixes dicts with lists; give dicts only"),
         ([[1]], [{1: -1}], "labels[0] holds item 1: its gain is -1; it must be finite and 0 or"),
-        ([[1]], [{2: 1, 1: np.nan}], "labels[0] holds item 1: its gain is nan; it must be finite"),
+        (
+            [[1]],
+            [{2: 1, 1: np.nan}],
+            "labels[0] holds item 1: its gain is missing; it must be finite",
+        ),
         ([[1]], [{2: 1, 1: np.inf}], "labels[0] holds item 1: its gain is inf; it must be finite"),
         ([[1]], [{1: "3"}], "labels[0] holds item 1: its gain is '3'; it must be a number"),
-        ([[1]], [{1: None}], "labels[0] holds item 1: its gain is nan; it must be finite"),
-        ([[1]], [{-1: 1}], "labels[0] holds item -1; a negative number is often padding"),
+        ([[1]], [{1: None}], "labels[0] holds item 1: its gain is missing; it must be finite"),
+        ([[1]], [{-1: 1}], "labels[0] holds item -1: a negative number is often padding"),
         ([[1]], sparse.csr_array([[0, -2]]), "labels[0] holds item 1: its gain is -2; it must"),
-        ([[1]], sparse.csr_array([[0, np.nan]]), "labels[0] holds item 1: its gain is nan"),
+        ([[1]], sparse.csr_array([[0, np.nan]]), "labels[0] holds item 1: its gain is missing"),
         (
             [[1]],
             sparse.csr_array([[1j]]),

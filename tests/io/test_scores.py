@@ -367,17 +367,20 @@ REFUSED = {
         pd.concat([example(), example()[["user"]]], axis="columns")
     ],
     "scores is [1]; scores must be a table whose columns have names, or the path of": lambda: [[1]],
-    "scores is 'a.txt'; the name of a table's file must end in .parquet or": lambda: ["a.txt"],
+    "scores is 'a.txt'; scores must be the name of a .parquet or .csv": lambda: ["a.txt"],
     "relevant is missing; where scores is a dict": lambda: [{1: {2: 3.0}}],
-    "scores is a dict with the keys 'user' and 'item'; if it holds columns, not users, give "
+    "scores is a dict with the keys 'user' and 'item'; if it holds columns, give "
     "pandas.DataFrame(scores)": lambda: [example().to_dict("list"), {}],
-    "scores['u'] is [1]; it must be a dict from item to number": lambda: [{"u": [1]}, {}],
-    "relevant[1] is 'cat'; it must be a list of items": lambda: [{1: {2: 3.0}}, {1: "cat"}],
-    "relevant[1] is array(2); it must be a list of items": lambda: [
+    "scores['u'] is [1]; scores['u'] must be a dict from item to number": lambda: [{"u": [1]}, {}],
+    "relevant[1] is 'cat'; relevant[1] must be a list of items": lambda: [
+        {1: {2: 3.0}},
+        {1: "cat"},
+    ],
+    "relevant[1] is array(2); relevant[1] must be a list of items": lambda: [
         {1: {2: 3.0}},
         {1: np.array(2)},
     ],
-    "relevant holds dicts and lists": lambda: [example(), {3: [5], 1: {5: 1}}],
+    "relevant mixes dicts with lists": lambda: [example(), {3: [5], 1: {5: 1}}],
     # ids
     "scores, row 2: 'user' is missing; each row must have an id": lambda: [changed(2, user=None)],
     "scores, row 3: 'item' is missing": lambda: [changed(3, item=np.nan)],
@@ -397,18 +400,16 @@ REFUSED = {
         with_ids(positive(), "UUID"),
     ],
     # pairs
-    "scores, rows 0 and 8, user 3 and item 5 are there twice; keep one": lambda: [
-        changed(8, item=5)
-    ],
-    "scores, rows 1 and 7, user 1 and item 5 are there twice": lambda: [
+    "scores, row 0, user 3 and item 5: it is there twice; keep one": lambda: [changed(8, item=5)],
+    "scores, row 1, user 1 and item 5: it is there twice": lambda: [
         changed(7, item=5),
         positive(),
     ],
-    "relevant, rows 0 and 3, user 3 and item 5 are there twice": lambda: [
+    "relevant, row 0, user 3 and item 5: it is there twice": lambda: [
         example(),
         pd.concat([positive(), positive()[:1]]),
     ],
-    "relevant, rows 0 and 3, user 3 and item 5 are there twice; keep": lambda: [
+    "relevant, row 0, user 3 and item 5: it is there twice; keep": lambda: [
         example(),
         pd.concat([positive(), positive()[:1], positive()[:1]]),
     ],
@@ -417,22 +418,22 @@ REFUSED = {
         {3: [5, 77]},
     ],
     "relevant, user 8 and item 5: scores has no score for this item": lambda: [example(), {8: [5]}],
-    "scores, row 3, user 3 and item 6: this item is relevant, and in exclude": lambda: [
+    "scores, row 3, user 3 and item 6: it is relevant, and in exclude": lambda: [
         example(),
         None,
         {3: [6], 8: [1]},
     ],
-    "exclude has user 5, scores does not, nor any other user of exclude; name each user": lambda: [
+    "exclude has user 5, scores does not, nor any other user of it; name them": lambda: [
         example(),
         None,
         pd.DataFrame({"user": [5, 6], "item": [3, 2]}),
     ],
-    "exclude has item 1005, scores does not, nor any other item of exclude; name each": lambda: [
+    "exclude has item 1005, scores does not, nor any other item of it; name them": lambda: [
         example(),
         None,
         pd.DataFrame({"user": [3, 8], "item": [1005, 1001]}),
     ],
-    "exclude[3] is {9: 0}; it must be a list of items": lambda: [
+    "exclude[3] is {9: 0}; exclude[3] must be a list of items": lambda: [
         example(),
         None,
         {3: {9: 0}},
@@ -440,7 +441,7 @@ REFUSED = {
     # numbers
     "scores, row 8, user 3 and item 9: the score is missing": lambda: [changed(8, score=None)],
     "scores, user 1 and item 2: the score is missing": lambda: [{1: {2: None, 3: 1}}, {1: [3]}],
-    "scores, row 3, user 3 and item 6: the score is -inf; of a relevant": lambda: [
+    "scores, row 3, user 3 and item 6: the score of a relevant item must be finite": lambda: [
         changed(3, score=-np.inf)
     ],
     "scores, row 2: 'score' is 'high'; it must be a number": lambda: [changed(2, score="high")],
@@ -448,7 +449,9 @@ REFUSED = {
     "scores, row 5, user 2 and item 6: the relevance is -1; it must be finite": lambda: [
         changed(5, relevance=-1)
     ],
-    "scores, row 5, user 2 and item 6: the relevance is nan": lambda: [changed(5, relevance=None)],
+    "scores, row 5, user 2 and item 6: the relevance is missing": lambda: [
+        changed(5, relevance=None)
+    ],
     "relevant, user 3 and item 5: the relevance is inf": lambda: [example(), {3: {5: np.inf}}],
 }
 

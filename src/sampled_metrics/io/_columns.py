@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from errno import ENOENT
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._arguments import IntArray, as_path, is_real, is_table, rounded, shown
+from sampled_metrics._arguments import IntArray, as_path, is_real, is_table, reject, rounded, shown
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     TableLike = IntoFrame | str | os.PathLike[str]
 
 FILES = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
-TRUTH = {"True": "1", "False": "0", "true": "1", "false": "0", "TRUE": "1", "FALSE": "0"}
+TRUTH = {"True": 1, "False": 0, "true": 1, "false": 0, "TRUE": 1, "FALSE": 0}
 PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
@@ -100,7 +101,7 @@ class Table:
 
         series, at = self.frame[self.columns[keyword]], self.at(keyword)
         if self.is_text:
-            return _from_text(series.to_numpy(), at)
+            return as_numbers(np.fromiter(map(_in_text, series), object, len(series)), at)
         is_decimal = series.dtype.is_decimal()
         values = (series.cast(nw.Float64()) if is_decimal else series).to_numpy()
         numbers = as_numbers(values, at)
@@ -113,7 +114,7 @@ def column_names(**columns: str) -> dict[str, str]:
     """Return names of columns by their keywords, or say which is none."""
     for key, column in columns.items():
         if not isinstance(column, str):
-            raise ValueError(f"{key} is {shown(column)}; {key} must be the name of a column")
+            reject(key, column, "the name of a column")
     return columns
 
 
@@ -158,10 +159,7 @@ def open_table(
     import narwhals as nw
 
     if not is_table(given):
-        raise ValueError(
-            f"{name} is {shown(given)}; {name} must be a table whose columns have names, or the "
-            "path of a .parquet or .csv file"
-        )
+        reject(name, given, "a table whose columns have names, or the path of one")
     path = as_table_path(name, given) if isinstance(given, str | os.PathLike) else None
     files = [] if path is None else _parts(path)
     native: Any = given if path is None else _read(files)
@@ -182,9 +180,7 @@ def parquet_backend() -> str:
     for library in ("pyarrow", "polars"):
         if find_spec(library):
             return library
-    raise ImportError(
-        'parquet needs pyarrow or polars; install one, as in pip install "sampled-metrics[tables]"'
-    )
+    raise ImportError('parquet needs pyarrow or polars: pip install "sampled-metrics[tables]"')
 
 
 def _parts(path: Path) -> list[Path]:
@@ -226,10 +222,7 @@ def as_table_path(name: str, given: object) -> Path:
     path = as_path(name, given)
     # isdir: a Path makes the folder "." of "", and asks in vain for a name that is too long.
     if not (path.name.endswith(FILES) or os.path.isdir(str(given))):
-        raise ValueError(
-            f"{name} is {shown(str(path))}; the name of a table's file must end in "
-            f"{' or '.join(FILES)}"
-        )
+        reject(name, str(path), f"the name of a {' or '.join(FILES)} file")
     return path
 
 
@@ -243,11 +236,8 @@ def _read_csv(path: Path) -> pd.DataFrame:
     ).iloc[0]
     for twice in header[header.duplicated() & (header != "")]:
         raise ValueError(f"the column {twice!r} is there twice; leave one of the two out")
-    for other in ";", "\t", "|":
-        if len(header) == 1 and other in header[0]:
-            raise ValueError(
-                f"its first line has {other!r} and no comma; columns must be separated by commas"
-            )
+    if len(header) == 1 and (other := re.search(r"[;\t|]", header[0])):
+        raise ValueError(f"its first line has {other[0]!r} and no comma; separate by commas")
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
         return pd.read_csv(
@@ -261,19 +251,28 @@ def _read_csv(path: Path) -> pd.DataFrame:
         )
 
 
-def _from_text(words: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
-    """Return the numbers, True and False that are written in a file of text."""
-    given = [TRUTH.get(word, word) if isinstance(word, str) else "nan" for word in words]
-    if (integers := plain_integers(given)) is not None:
-        return integers
-    numbers = np.empty(len(given))
-    for i, word in enumerate(given):
-        try:
-            numbers[i] = float(word)
-        except ValueError:
-            raise ValueError(f"{at(i)} is {shown(words[i])}; it must be a number") from None
-    _check_exact(numbers, given, at)
-    return numbers
+def _in_text(word: Any) -> Any:
+    """Return the number, True or False that is written in a file of text, or else the word."""
+    if not isinstance(word, str):
+        return np.nan
+    is_integer = word.strip().lstrip("+-").isdecimal()
+    try:
+        return TRUTH[word] if word in TRUTH else int(word) if is_integer else float(word)
+    except ValueError:
+        return word
+
+
+def refuse_cell(at: Callable[[int], str], values: Any, bad: ArrayLike, rule: str) -> None:
+    """Raise the error for the first value that is bad, if there is one; `at(i)` names value i."""
+    for i in np.flatnonzero(bad)[:1].tolist():
+        value = plain(values[i])
+        what = "missing" if value is None or value != value else shown(value).removesuffix(".0")
+        raise ValueError(f"{at(i)} is {what}; {rule}")
+
+
+def plain(value: Any) -> Any:
+    """Return a scalar of NumPy as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def number(values: Any, at: Callable[[int], str]) -> Ids:
@@ -286,17 +285,16 @@ def number(values: Any, at: Callable[[int], str]) -> Ids:
         codes, distinct = pd.factorize(values)
     except TypeError as error:
         raise ValueError(f"{at(0)} and the next ones are not ids: {error}") from error
-    if (codes < 0).any():
-        raise ValueError(f"{at(int(np.argmax(codes < 0)))} is missing; each row must have an id")
+    for i in np.flatnonzero(codes < 0)[:1]:
+        raise ValueError(f"{at(i)} is missing; each row must have an id")
     names = np.asarray(distinct)
     if names.dtype.kind not in "biuf":
         names = _as_objects(np.asarray(distinct, dtype=object))
-    for i in np.flatnonzero(_are_no_ids(names))[:1]:
-        row = int(np.argmax(codes == i))
+    if (wrong := _are_no_ids(names)).any():
         rule = "all integers below 2**63, or all names of one type that are not numbers"
-        if rounded(names)[i]:
+        if rounded(names)[wrong][0]:
             rule = f"given as integers: {names.dtype} rounds numbers of this size"
-        raise ValueError(f"{at(row)} is {shown(names.tolist()[i])}; ids must be {rule}")
+        refuse_cell(at, names[codes], wrong[codes], f"ids must be {rule}")
     names = names if names.dtype.kind == "O" else names.astype(np.int64, copy=False)
     return Ids(codes.astype(np.int64, copy=False), names)
 
@@ -308,8 +306,7 @@ def _as_objects(names: NDArray[Any]) -> NDArray[Any]:
     inferred = pd.Series(names, dtype=object).infer_objects().to_numpy()
     if inferred.dtype.kind in "biuf":
         return np.asarray(inferred)
-    items = (name.item() if isinstance(name, np.generic) else name for name in names)
-    return np.fromiter(items, dtype=object, count=len(names))
+    return np.fromiter(map(plain, names), dtype=object, count=len(names))
 
 
 def _are_no_ids(names: NDArray[Any]) -> NDArray[np.bool_]:
@@ -332,7 +329,9 @@ def as_numbers(values: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
     if values.dtype.kind == "O":
         inferred = pd.Series(values, dtype=object).infer_objects().to_numpy()
         if inferred.dtype.kind not in "biuf":
-            inferred = np.array([_as_float(x, at, i) for i, x in enumerate(values)])
+            floats = [_as_float(value) for value in values]
+            refuse_cell(at, values, [x is None for x in floats], "it must be a number")
+            inferred = np.array(floats, dtype=np.float64)
         _check_exact(inferred, values, at)
         values = inferred
     if values.dtype.kind not in "biuf":
@@ -342,21 +341,19 @@ def as_numbers(values: NDArray[Any], at: Callable[[int], str]) -> NDArray[Any]:
 
 def _check_exact(numbers: NDArray[Any], given: Any, at: Callable[[int], str]) -> None:
     """Refuse an integer that was rounded on its way to a float."""
-    for i in np.flatnonzero(rounded(numbers) & np.isfinite(numbers)).tolist():
-        word = given[i]
-        is_integer = not isinstance(word, str) or word.strip().lstrip("+-").isdecimal()
-        if is_integer and int(word) != int(numbers[i]):
-            raise ValueError(
-                f"{at(i)} is {word}; an integer so large is rounded where others are missing or "
-                "fractions: leave these rows out, or give smaller integers"
-            )
+    large = np.flatnonzero(rounded(numbers) & np.isfinite(numbers)).tolist()
+    for i in [i for i in large if int(given[i]) != int(numbers[i])][:1]:
+        raise ValueError(
+            f"{at(i)} is {given[i]}; an integer so large is rounded where others are missing or "
+            "fractions: leave these rows out, or give smaller integers"
+        )
 
 
-def _as_float(value: Any, at: Callable[[int], str], i: int) -> float:
+def _as_float(value: Any) -> float | None:
+    """Return a real number as a float, NaN for a missing one; None for what is no number."""
     import pandas as pd
 
     if is_real(value) or isinstance(value, bool | np.bool_ | Decimal):
-        return float(value)
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        return np.nan
-    raise ValueError(f"{at(i)} is {shown(value)}; it must be a number")
+        with suppress(OverflowError):
+            return float(value)
+    return np.nan if pd.api.types.is_scalar(value) and pd.isna(value) else None

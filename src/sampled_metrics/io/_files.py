@@ -69,13 +69,11 @@ def read_integers(
 def _refuse_line(path: str | os.PathLike[str], text: str, row: int, n_columns: int) -> None:
     """Raise the error for a line that has not the columns and whole numbers that it should."""
     fields = (line := text.split("\n")[row]).split("\t")
-    if len(fields) != n_columns:
-        problem = f"{n_columns} columns expected, {len(fields)} found"
-    else:
+    problem = f"{n_columns} columns expected, {len(fields)} found"
+    if len(fields) == n_columns:
         fits = [bool(re.fullmatch(NUMBER, x) and int(x) <= LARGEST_ID) for x in fields]
         column = fits.index(False)
-        header = row == 0 and fields[column][:1].isalpha()
-        problem = f"column {column + 1} must be a whole number in 0..{LARGEST_ID}" + (
-            "; remove the header line" if header else ", as in 7, not 07 or 7.0"
-        )
+        is_header = row == 0 and fields[column][:1].isalpha()
+        remedy = "; remove the header line" if is_header else ", as in 7, not 07 or 7.0"
+        problem = f"column {column + 1} must be a whole number in 0..{LARGEST_ID}{remedy}"
     raise ValueError(f"{path}, line {row + 1}: {problem}: {line[:80]!r}")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._arguments import FloatArray, IntArray, shown
-from sampled_metrics.io._columns import Ids, as_numbers, number, open_table
+from sampled_metrics._arguments import FloatArray, IntArray, reject, shown
+from sampled_metrics.io._columns import Ids, as_numbers, number, open_table, plain, refuse_cell
 from sampled_metrics.ranks import offsets_of
 
 SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
@@ -39,26 +39,23 @@ class Items:
 
     @property
     def kind(self) -> str:
-        return "strings" if self.items.dtype.kind == "O" else "integers"
+        """What the items are, for an error; "" if there are none."""
+        kind = "strings" if self.items.dtype.kind == "O" else "integers"
+        return kind if self.items.size else ""
 
     def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return some of the items of each instance."""
         return replace(self, items=self.items[kept], offsets=offsets_of(kept)[self.offsets])
 
-    def at(self, *places: int) -> str:
+    def at(self, i: int) -> str:
         """Return how an error names an item, and where it is."""
-        x = int(np.searchsorted(self.offsets, places[0], side="right")) - 1
-        item = self.items[places[0]]
-        item = item.item() if isinstance(item, np.generic) else item
-        return f"{entry(self.name, self.keys, x)} holds item {shown(item)}"
+        x = int(np.searchsorted(self.offsets, i, side="right")) - 1
+        return f"{entry(self.name, self.keys, x)} holds item {shown(plain(self.items[i]))}"
 
-    def refuse(self, i: int, problem: str) -> NoReturn:
-        """Raise the error for one of the items."""
-        raise ValueError(f"{self.at(i)}{problem}")
-
-    def refuse_twice(self, i: int) -> NoReturn:
-        """Raise the error for an item that its instance has had before."""
-        self.refuse(i, " twice; an item can be in a list once")
+    def refuse(self, bad: Any, problem: str) -> None:
+        """Raise the error for the first of the items that is bad, if there is one."""
+        for i in np.flatnonzero(bad)[:1].tolist():
+            raise ValueError(f"{self.at(i)}: {problem}")
 
 
 def entry(name: str, keys: Sequence[object] | None, x: int) -> str:
@@ -127,7 +124,7 @@ def _leave(slots: NDArray[Any], slot: IntArray, items: Items, start: int, sign: 
     number *= sign
     slots[slot] = number
     if (twice := slots.take(slot) != number).any():
-        items.refuse_twice(start + int(np.argmax(twice)))
+        items.refuse(np.append(np.zeros(start, bool), twice), "it is there twice; keep one of them")
 
 
 def _codes(listed: NDArray[Any], wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -151,12 +148,14 @@ class Pairs:
     values: dict[str, NDArray[Any]]  # scores, ranks or relevance, by keyword
     is_table: bool
 
-    def at(self, *rows: int) -> str:
+    def at(self, i: int) -> str:
         """Return how an error names a pair, and where it is."""
-        i = rows[0]
-        many = "rows" if len(rows) > 1 else "row"
-        where = f"{many} {' and '.join(map(str, rows))}, " if self.is_table else ""
+        where = f"row {i}, " if self.is_table else ""
         return f"{self.name}, {where}user {self.users.name(i)!r} and item {self.items.name(i)!r}"
+
+    def refuse(self, keyword: str, bad: NDArray[np.bool_], rule: str) -> None:
+        """Raise the error for the first of the values of this name that is bad, if there is one."""
+        refuse_cell(lambda i: f"{self.at(i)}: the {keyword}", self.values[keyword], bad, rule)
 
 
 @dataclass(frozen=True)
@@ -175,19 +174,9 @@ class Gathered(Items):
         """Return the items of some users; the others must have none."""
         return replace(self, offsets=offsets_of(self.counts[users]))
 
-    def at(self, *places: int) -> str:
+    def at(self, i: int) -> str:
         """Return how an error names the pair of an item, and where it is."""
-        rows = self.rows
-        return self.pairs.at(*(i if isinstance(rows, slice) else int(rows[i]) for i in places))
-
-    def refuse_twice(self, i: int) -> NoReturn:
-        """Raise the error for an item that its user has had before."""
-        x = np.searchsorted(self.offsets, i, side="right") - 1
-        start, stop = self.offsets[x : x + 2]
-        both = (start + np.flatnonzero(self.items[start:stop] == self.items[i]))[:2].tolist()
-        raise ValueError(
-            f"{self.at(*both)} are there twice; keep one of the two, by the rule that you mean"
-        )
+        return self.pairs.at(i if isinstance(self.rows, slice) else int(self.rows[i]))
 
 
 def pairs_of(
@@ -199,9 +188,8 @@ def pairs_of(
 ) -> Pairs:
     """Return the pairs of a table, a file or a dict by user, with the values that it has.
 
-    `needed` and `possible` are keywords of columns of numbers. A dict by user holds dicts from
-    item to the first of them; where none is needed, it may hold lists of items, and where none is
-    possible, it must.
+    `needed` and `possible` are columns of numbers. A dict by user holds dicts from item to the
+    first of them, or lists of items where none is needed.
     """
     both = {keyword: columns[keyword] for keyword in ("user", "item")}
     refuse_columns(name, given, columns)
@@ -217,10 +205,8 @@ def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
     """Refuse a dict of columns where a dict by user is expected: it could be taken for one."""
     keys = [columns[keyword] for keyword in ("user", "item")]
     if isinstance(given, Mapping) and all(key in given for key in keys):
-        raise ValueError(
-            f"{name} is a dict with the keys {keys[0]!r} and {keys[1]!r}; if it holds columns, not "
-            f"users, give pandas.DataFrame({name})"
-        )
+        said = f"{name} is a dict with the keys {keys[0]!r} and {keys[1]!r}"
+        raise ValueError(f"{said}; if it holds columns, give pandas.DataFrame({name})")
 
 
 def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: list[str], *, lists: bool) -> Pairs:
@@ -230,13 +216,8 @@ def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: list[str], *, lis
         is_list = isinstance(row, Iterable) and getattr(row, "ndim", 1) > 0
         is_list = is_list and not isinstance(row, str | bytes | np.ma.MaskedArray)
         if not (value if isinstance(row, Mapping) else lists and is_list):
-            raise ValueError(
-                f"{name}[{user!r}] is {shown(row)}; it must be {' or '.join(forms)} (and if "
-                f"{name} is a table, give pandas.DataFrame({name}))"
-            )
-    valued = {isinstance(row, Mapping) for row in given.values()}
-    if len(valued) > 1:
-        raise ValueError(f"{name} holds dicts and lists; give one or the other for every user")
+            reject(f"{name}[{user!r}]", row, f"{' or '.join(forms)}; for a table, give a DataFrame")
+    is_valued = are_dicts(name, given.values())
     rows = [row if isinstance(row, Mapping) else [*row] for row in given.values()]
     keys = np.fromiter(given, dtype=object, count=len(rows))
     users = number(keys, lambda i: f"{name}: the user {shown(keys[i])}")
@@ -244,11 +225,19 @@ def _pairs_of_dict(name: str, given: Mapping[Any, Any], value: list[str], *, lis
     flat = np.fromiter(chain.from_iterable(rows), dtype=object, count=len(of_user))
     items = number(flat, lambda i: f"{name}[{keys[of_user[i]]!r}]: the item {shown(flat[i])}")
     pairs = Pairs(name, Ids(users.codes[of_user], users.names), items, {}, is_table=False)
-    if valued == {True}:
+    if is_valued:
         values = chain.from_iterable(row.values() for row in given.values())
         numbers = np.fromiter(values, dtype=object, count=len(of_user))
         pairs.values[value[0]] = as_numbers(numbers, lambda i: f"{pairs.at(i)}: the {value[0]}")
     return pairs
+
+
+def are_dicts(name: str, rows: Collection[Any]) -> bool:
+    """Tell whether the rows of an argument are dicts: all of them, or none."""
+    kinds = {issubclass(kind, Mapping) for kind in set(map(type, rows))}
+    if len(kinds) > 1:
+        raise ValueError(f"{name} mixes dicts with lists; give dicts only, or lists only")
+    return kinds == {True}
 
 
 def relevance_of(pairs: Pairs) -> FloatArray:
@@ -261,8 +250,7 @@ def relevance_of(pairs: Pairs) -> FloatArray:
 def as_gains(values: NDArray[Any], at: Callable[[int], str]) -> FloatArray:
     """Return gains as floats; `at(i)` names one of them in an error."""
     gains = as_numbers(values, at).astype(np.float64)
-    for i in np.flatnonzero(~(np.isfinite(gains) & (gains >= 0)))[:1]:
-        raise ValueError(f"{at(i)} is {gains[i]:g}; it must be finite and 0 or above")
+    refuse_cell(at, gains, ~(np.isfinite(gains) & (gains >= 0)), "it must be finite and 0 or above")
     return gains
 
 
@@ -303,21 +291,23 @@ def by_integer(codes: IntArray, n_codes: int) -> IntArray:
     return table.indices.astype(np.int64)
 
 
+def refuse_mixed(what: str, kinds: Iterable[tuple[str, str]]) -> None:
+    """Refuse arguments whose ids are of different kinds; "" is that of no ids."""
+    for (first, one), (name, other) in pairwise(pair for pair in kinds if pair[1]):
+        if one != other:
+            said = f"{first} names its {what} by {one}, {name} by {other}"
+            raise ValueError(f"{said}; name them in the same way")
+
+
 def _number_together(
     what: str, columns: Sequence[tuple[str, Ids]]
 ) -> tuple[NDArray[Any], list[IntArray]]:
     """Return the distinct ids of several columns, and each column as numbers of these."""
     import pandas as pd
 
-    filled = [(name, ids) for name, ids in columns if ids.kind]
-    for (first, one), (name, other) in pairwise(filled):
-        if one.kind != other.kind:
-            raise ValueError(
-                f"{first} names its {what} by {one.kind}, {name} by {other.kind}; name them in "
-                "the same way"
-            )
-    together = [ids.names for _, ids in filled]
-    codes, names = pd.factorize(np.concatenate(together) if filled else np.empty(0, np.int64))
+    refuse_mixed(what, [(name, ids.kind) for name, ids in columns])
+    together = [ids.names for _, ids in columns if ids.kind]
+    codes, names = pd.factorize(np.concatenate(together) if together else np.empty(0, np.int64))
     starts = offsets_of(np.array([len(ids.names) for _, ids in columns]))
     return names, [
         codes[start:][ids.codes] for start, (_, ids) in zip(starts[:-1], columns, strict=True)

@@ -1,11 +1,10 @@
 """Ranks and metrics of tables that a database engine holds: larger than memory, or on a cluster.
 
-The same counting as in `Ranks.from_model`, written once with narwhals. It runs in the engine that
-the tables are given in: DuckDB for files and DuckDB's relations, Spark for its DataFrames, and any
-other that narwhals speaks. A *rank table* holds the result, one row for each relevant item, in the
-columns ``user``, ``item``, ``rank``, and where they are known ``n_tied``, ``n_items``,
-``n_predicted`` and ``relevance``. Nothing is sorted and no function of ours runs in the engine, so
-that its own limits on memory hold; a table from an engine is not read before its result is.
+The same counting as in `Ranks.from_model`, written once with narwhals, in the engine that holds the
+tables: DuckDB for files and its relations, Spark for its DataFrames, or any other that narwhals
+speaks. The result, a *rank table*, has one row for each relevant item, in the columns ``user``,
+``item``, ``rank``, and where they are known ``n_tied``, ``n_items``, ``n_predicted`` and
+``relevance``. Nothing is sorted and no function of ours runs there, so its limits on memory hold.
 
 Needs the extra ``tables``: ``pip install "sampled-metrics[tables]"``.
 """
@@ -33,7 +32,7 @@ from sampled_metrics.io._columns import (
     found_columns,
     refuse_unreadable,
 )
-from sampled_metrics.io.rank_tables import COUNTS, further_columns, ranks_by_name
+from sampled_metrics.io.rank_tables import LEAST, REALS, further_columns, ranks_by_name
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
@@ -53,13 +52,13 @@ FINE = 99  # more than there are rules
 LACKS = nw.col("user").is_null() | nw.col("item").is_null()
 LOST = "{} lacks the user or the item of this row; fill it in, or drop the row"
 TWICE = "{} holds this pair of user and item twice; keep one row of it"
-UNKNOWN = "its {0} is missing, negative or infinite; {0} must be 0 or above"
 EXCLUDED = "it is relevant, but exclude holds it; take it out of one of them"
 MISSING = "its score in scores is missing or NaN; drop it, or give it the lowest score"
 NO_SCORE = "it is relevant, but has no score in scores; score it, or take it out of relevant"
 ENDLESS = "it is relevant, and its score is infinite; scores of relevant items must be finite"
 NO_RANK = "its rank is missing or below 1; ranks must count from 1"
 SHARED = "recommendations gives its rank to another item of this user, too; rank each item"
+UNKNOWN = "its {0} is missing, negative or infinite; {0} must be 0 or above"
 
 
 def rank_table_from_scores(
@@ -103,19 +102,17 @@ def rank_table_from_scores(
     Raises
     ------
     ValueError
-        If an argument is no table or cannot be read, or the tables cannot be used together, or
-        lack a column. If a row lacks its user or its item; if a relevance is missing, negative or
-        infinite; if a candidate's score is missing or NaN, or a relevant item's infinite; if a
-        relevant item has no score, is excluded or is there twice; or if `scores` holds a pair of
-        user and item twice.
+        If an argument is no table or cannot be read, or the tables lack a column or cannot be used
+        together. If a row lacks its user or its item; if a relevance is missing, negative or
+        infinite; if a candidate's score is missing, or a relevant item's infinite; if a relevant
+        item has no score or is excluded; or if a pair of user and item is there twice.
 
     Notes
     -----
-    Each user's relevant items are joined to the user's candidates and these are counted, so the
-    work grows with the candidates times the relevant items of a user, and memory with the relevant
-    items (some 100 bytes each) and with `exclude`. DuckDB keeps to its ``memory_limit`` and
-    goes to the disk beyond it; set that, and ``threads``, with ``duckdb.execute`` for paths, or
-    give relations of a connection of your own.
+    The work grows with the candidates times the relevant items of a user, and memory with the
+    relevant items (some 100 bytes each) and with `exclude`. DuckDB goes to the disk beyond its
+    ``memory_limit``: set it, and ``threads``, with ``duckdb.execute`` for paths, or give relations
+    of a connection of your own.
 
     Examples
     --------
@@ -127,19 +124,13 @@ def rank_table_from_scores(
     [(7, 'c', 2, 1, 3, 1)]
     """
     ids = column_names(user=user, item=item)
-    column_names(score=score, relevance=relevance)
+    values = column_names(score=score, relevance=relevance)
     is_unique = as_flag("unique", unique)
     others = {"relevant": relevant, "exclude": exclude}
     given = opened(scores=scores, **{name: t for name, t in others.items() if t is not None})
-    asked = "scores" if relevant is None else "relevant"
-    named = {name: dict(ids) for name in given}
-    named["scores"]["score"] = score
-    if relevant is None or relevance in given["relevant"].collect_schema().names():
-        named[asked]["relevance"] = relevance
-    tables = with_same_ids({name: columns(name, t, **named[name]) for name, t in given.items()})
-    if not (kind := tables["scores"].collect_schema()["score"]).is_numeric():
-        raise ValueError(f"scores[{score!r}] is of type {kind}; scores must be numbers")
-    labels = _labelled(asked, tables[asked], relevance)
+    asked, needed = ("scores", values) if relevant is None else ("relevant", {"score": score})
+    tables = selected(given, ids, {"scores": needed}, relevance)
+    labels = _labelled(tables[asked])
     refuse_rows(_rules(tables, labels, relevance, is_unique=is_unique))
     candidates = tables["scores"].select(*KEY, "score")
     if "exclude" in tables:
@@ -157,18 +148,16 @@ def rank_table_from_scores(
     return counted.select(*KEY, rank + 1, n_tied - 1, n_items, *graded).to_native()
 
 
-def _labelled(name: str, rows: Frame, relevance: str) -> Frame:
+def _labelled(rows: Frame) -> Frame:
     """Mark the rows of relevant items, and those of which nobody knows whether they are."""
     degree, kind = nw.col("relevance"), rows.collect_schema().get("relevance")
     if kind is None:
         good, bad = nw.lit(1), nw.lit(0)
     elif kind == nw.Boolean:
         good, bad = degree, degree.is_null()
-    elif kind.is_numeric():
+    else:
         good, bad = degree > 0, degree.is_null() | (degree < 0)
         bad = bad | ~degree.is_finite() if kind.is_float() else bad
-    else:
-        raise ValueError(f"{name}[{relevance!r}] is of type {kind}; it must be numbers or booleans")
     return rows.with_columns(asked=good.cast(nw.Int32), unknown=bad.cast(nw.Int32))
 
 
@@ -260,15 +249,8 @@ def rank_table_from_recommendations(
     ids = column_names(user=user, item=item)
     column_names(rank=rank, relevance=relevance)
     given = opened(recommendations=recommendations, relevant=relevant)
-    has_relevance = relevance in given["relevant"].collect_schema().names()
-    named = {
-        "recommendations": {**ids, "rank": rank},
-        "relevant": {**ids, "relevance": relevance} if has_relevance else ids,
-    }
-    tables = with_same_ids({name: columns(name, t, **named[name]) for name, t in given.items()})
-    lists, labels = tables["recommendations"], _labelled("relevant", tables["relevant"], relevance)
-    if not (kind := lists.collect_schema()["rank"]).is_integer():
-        raise ValueError(f"recommendations[{rank!r}] is of type {kind}; ranks must be integers")
+    tables = selected(given, ids, {"recommendations": {"rank": rank}}, relevance)
+    lists, labels = tables["recommendations"], _labelled(tables["relevant"])
     place, asked = nw.col("rank"), nw.col("asked")
     of_lists = {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
     of_labels = {
@@ -316,12 +298,9 @@ def collect_ranks(ranks: Any) -> Ranks:
     Examples
     --------
     >>> import duckdb
-    >>> scores = duckdb.sql('''
-    ...     FROM (VALUES (7, 'a', 0.5, 0), (7, 'b', 0.9, 0), (7, 'c', 0.5, 1))
-    ...     AS scores("user", item, score, relevance)''')
-    >>> ranks = collect_ranks(rank_table_from_scores(scores))
-    >>> ranks.best, ranks.n_tied, ranks.n_items, ranks.users
-    (array([2]), array([1]), array([3]), array([7]))
+    >>> ranks = collect_ranks(duckdb.sql("FROM (VALUES (7, 2, 3)) AS r(user, rank, n_items)"))
+    >>> ranks.best, ranks.n_items, ranks.users
+    (array([2]), array([3]), array([7]))
     """
     frame, names = rank_table(ranks)
     order = [name for name in KEY if name in names]  # an engine may return rows in any order
@@ -330,7 +309,7 @@ def collect_ranks(ranks: Any) -> Ranks:
 
 def _in_memory(name: str, rows: Any) -> Ranks:
     """Return the ranks in arrow rows of one recommender, or refuse them as `Ranks.read` does."""
-    named = {name: name for name in ("user", *COUNTS, "relevance")}
+    named = {name: name for name in ("user", *LEAST)}
     return ranks_by_name(name, rows, named)["ranks"]
 
 
@@ -341,14 +320,12 @@ def rank_table(ranks: Any) -> tuple[Frame, list[str]]:
     if missing := [name for name in ("user", "rank") if name not in names]:
         raise ValueError(f"ranks has no column {missing[0]!r}; it must be a rank table")
     if "recommender" in names:
-        name = nw.col("recommender")
-        found = facts(frame, one=name.min(), other=name.max(), lost=count(name.is_null()))
-        if found["lost"]:
-            raise ValueError("ranks has a row whose recommender is missing; fill it in")
-        if found["one"] != found["other"]:
+        some = collected(frame.select("recommender").unique().sort("recommender").head(2))
+        found = some.column("recommender").to_pylist()
+        if len(found) > 1 or None in found:
             raise ValueError(
-                f"ranks holds the recommenders {shown(found['one'])} and {shown(found['other'])}; "
-                "keep the rows of one of them, or use Ranks.read, which keeps them apart"
+                f"ranks is of the recommenders {shown(found)}; keep the rows of one of them, or "
+                "use Ranks.read, which keeps them apart"
             )
     return frame, names
 
@@ -375,9 +352,8 @@ def opened(**tables: Any) -> dict[str, Frame]:
         leader = next(iter(made.values()))
         first, own = leader.implementation.name, made[name].implementation.name
         if first != own:
-            raise ValueError(
-                f"{next(iter(made))} is in {first}, {name} in {own}; give both from one engine"
-            )
+            leading = f"{next(iter(made))} is in {first}"
+            raise ValueError(f"{leading}, {name} in {own}; give both from one engine")
     return made
 
 
@@ -437,14 +413,25 @@ def from_memory(name: str, table: nw.DataFrame[Any], leader: Frame) -> Any:
     raise ValueError(f"{name} is in memory; give it from the engine of the first table")
 
 
-def columns(name: str, frame: Frame, **named: str) -> Frame:
-    """Select columns, which get the names of their keywords."""
-    found = found_columns(name, frame.collect_schema().names(), named, {})
-    return frame.select(**{keyword: nw.col(column) for keyword, column in found.items()})
+def selected(
+    given: dict[str, Frame], ids: dict[str, str], needed: dict[str, dict[str, str]], relevance: str
+) -> dict[str, Frame]:
+    """Return the columns of tables by keyword, if they hold what they must.
 
-
-def with_same_ids(tables: dict[str, Frame]) -> dict[str, Frame]:
-    """Return tables whose ids are of one type, in which integers of any table have room."""
+    Their ids are of one type, in which integers of any table have room.
+    """
+    tables = {}
+    for name, frame in given.items():
+        schema = frame.collect_schema()
+        optional = {"relevance": relevance} if name == "relevant" else {}
+        found = found_columns(name, schema.names(), ids | needed.get(name, {}), optional)
+        for keyword, column in found.items():
+            kind = schema[column]
+            fits = kind.is_integer() if keyword == "rank" else kind.is_numeric()
+            if not (fits or keyword in KEY or (keyword == "relevance" and kind == nw.Boolean)):
+                what = "integers" if keyword == "rank" else "numbers"
+                raise ValueError(f"{name}[{column!r}] is of type {kind}; it must be {what}")
+        tables[name] = frame.select(**{key: nw.col(column) for key, column in found.items()})
     first = next(iter(tables))
     for keyword in KEY:
         kinds = {name: table.collect_schema()[keyword] for name, table in tables.items()}
@@ -452,10 +439,8 @@ def with_same_ids(tables: dict[str, Frame]) -> dict[str, Frame]:
         others = {name: kind for name, kind in kinds.items() if kind != wanted}
         for name, kind in others.items():
             if not (wanted.is_integer() and kind.is_integer()):
-                raise ValueError(
-                    f"{keyword} is of type {kind} in {name} and of type {wanted} in {first}; "
-                    "make both integers or both strings"
-                )
+                both = f"{keyword} is of type {kind} in {name} and of type {wanted} in {first}"
+                raise ValueError(f"{both}; make both integers or both strings")
         if others:
             wide = wanted if wanted in (nw.UInt64, nw.Int128, nw.UInt128) else nw.Int64
             cast = nw.col(keyword).cast(wide)
@@ -537,18 +522,16 @@ def values_per_user(
     Raises
     ------
     ValueError
-        If `ranks` is no rank table. If the ranks are graded, or a metric needs what the table does
-        not know or divides by what depends on the ranks: there, use `collect_ranks` and the metric
-        itself. If ranks tie and `ties` does not say what to do. If the table holds several
-        recommenders, or `Ranks.read` would refuse a row of it: a rank that is not whole, below 1,
-        too large or there twice for a user, or what differs or is missing in some rows only.
+        If `ranks` is no rank table, or `Ranks.read` would refuse it, or it holds several
+        recommenders. If the ranks are graded, or a metric needs what the table does not know or
+        divides by what depends on the ranks: there, call the metric on `collect_ranks`. If ranks
+        tie and `ties` does not say what to do.
 
     Notes
     -----
-    The values are the metrics' own: they are computed here for each case (rank, its place among
-    the user's, number of relevant items) that occurs up to the largest cutoff, and joined to the
-    ranks. With cutoffs these are a few hundred cases; without, at most as many as relevant items,
-    some 100 bytes each.
+    The values are the metrics' own: computed here for each case (rank, its place among the user's,
+    number of relevant items) up to the largest cutoff, and joined to the ranks. With cutoffs these
+    are a few hundred; without, at most as many as relevant items, some 100 bytes each.
 
     Examples
     --------
@@ -562,7 +545,14 @@ def values_per_user(
 
     named = {str(metric): metric for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")}
     as_choice("ties", ties, (None, "optimistic", "pessimistic"))
-    frame, is_tied = _checked(ranks, ties)
+    frame, found = _checked(ranks)
+    is_tied, up_to = bool(found.get("most n_tied")), found.get("least up_to")
+    if is_tied and ties is None and facts(frame, n=nw.col("user").n_unique())["n"] < found["n"]:
+        said = "ties is None, but ranks has ties and users with several relevant items"
+        raise ValueError(f"{said}; choose ties='optimistic' or ties='pessimistic'")
+    for name, metric in named.items():
+        if up_to is not None and (metric.k is None or metric.k > up_to):
+            raise ValueError(f"ranks are known up to {up_to:g}; {name} needs larger ones")
     known = [name for name in ("n_items", "n_predicted") if name in frame.collect_schema().names()]
     needs = [name for name, metric in named.items() if metric.needs_n_items]
     if needs and "n_items" not in known:
@@ -583,14 +573,11 @@ def values_per_user(
     return joined.group_by("user").agg(nw.col(name).sum() for name in named).to_native()
 
 
-LOWEST = {"rank": 1, "n_tied": 0, "n_items": 1, "n_predicted": 0}
-
-
-def _checked(ranks: Any, ties: str | None) -> tuple[Frame, bool]:
-    """Return the columns of a rank table that are known, and whether ranks tie."""
+def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
+    """Return the columns of a rank table that are known, and facts about them."""
     given, names = rank_table(ranks)
     kinds, col = given.collect_schema(), nw.col
-    numbers = [name for name in (*LOWEST, "relevance") if name in names]
+    numbers = [name for name in LEAST if name in names]
     for name in numbers:
         if not kinds[name].is_numeric():
             raise ValueError(f"ranks[{name!r}] is of type {kinds[name]}; it must be numbers")
@@ -608,21 +595,12 @@ def _checked(ranks: Any, ties: str | None) -> tuple[Frame, bool]:
             numbers.remove(name)
         elif found[name]:
             raise ValueError(f"ranks has a row whose {name} is missing; give it in all rows")
-    for relevance in (found.get("least relevance"), found.get("most relevance")):
-        if relevance not in (None, 1):
-            raise ValueError(
-                f"ranks has the relevance {relevance}; values_per_user takes relevance 1 only: "
-                'use collect_ranks(ranks).break_ties("optimistic") and the metric'
-            )
+    for relevance in {found.get("least relevance"), found.get("most relevance")} - {None, 1}:
+        said = f"ranks has the relevance {relevance}; values_per_user takes relevance 1 only"
+        raise ValueError(f"{said}: call the metric on collect_ranks(ranks)")
     table = table.drop(name for name in optional if name not in numbers)
     _refuse_rankings(table, numbers)
-    is_tied = bool(found.get("most n_tied"))
-    if is_tied and ties is None and facts(table, n=col("user").n_unique())["n"] < found["n"]:
-        raise ValueError(
-            "ties is None, but ranks has ties and users with several relevant items; choose "
-            'ties="optimistic" or ties="pessimistic"'
-        )
-    return table.select("user", *numbers), is_tied
+    return table.select("user", *numbers), found
 
 
 def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
@@ -635,23 +613,16 @@ def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
 
 def _refuse_rankings(table: Frame, numbers: list[str]) -> None:
     """Find a user whose rows cannot come from one ranking; `Ranks.read` says what is wrong."""
-    kinds, col = table.collect_schema(), nw.col
-    more = [
-        name
-        for name in further_columns(kinds.names(), {"user", "recommender", *numbers})
-        if not kinds[name].is_nested()
-    ]
-    private = {f"further {i}": col(name) for i, name in enumerate(more)}
-    rows = table.select("user", *numbers, **private)
+    kinds, col, order = table.collect_schema(), nw.col, ["rank", "n_tied"]
+    further = further_columns(kinds.names(), {"user", "recommender", *numbers})
+    more = [name for name in further if not kinds[name].is_nested()]
+    of_users = [name for name in numbers if name not in (*order, "relevance")]
+    same = {f"same {i}": col(name) for i, name in enumerate([*of_users, *more])}
+    rows = table.select("user", *numbers, **same)
     rows = rows if "n_tied" in numbers else rows.with_columns(n_tied=nw.lit(0))
-    order = ["rank", "n_tied"]
-    limits = [name for name in ("n_items", "n_predicted") if name in numbers]
     rows = _with_places(rows).with_columns(
-        *(
-            col(name).shift(1).over("user", order_by=order).alias(f"{name} before")
-            for name in order
-        ),
-        *(col(name).min().over("user").alias(f"{name} least") for name in (*limits, *private)),
+        **{f"{name} before": col(name).shift(1).over("user", order_by=order) for name in order},
+        **{f"{name} least": col(name).min().over("user") for name in same},
     )
     rank, tied = col("rank"), col("n_tied")
     before, tied_before = col("rank before"), col("n_tied before")
@@ -660,16 +631,22 @@ def _refuse_rankings(table: Frame, numbers: list[str]) -> None:
         ~((rank > before + tied_before) | ((rank == before) & (tied == tied_before))),
         (col("n_level") > tied + 1) & ~rank.is_null(),
     ]
-    for name, low in LOWEST.items():
-        if name in numbers:
-            bad.append((col(name) < low) | (col(name) > LARGEST) | (col(name) % 1 != 0))
-    for name in (*limits, *private):
+    for name in numbers:
+        one, is_real = col(name), name in REALS
+        bad += [one < LEAST[name], one == np.inf if is_real else (one > LARGEST) | (one % 1 != 0)]
+    for name in same:
         one, least = col(name), col(f"{name} least")
         bad.append((one != least) | (one.is_null() & ~least.is_null()))
-    bad += [rank > col(name) for name in limits]
-    if "n_tied" in numbers:
-        bad.append(rank.is_null())
-        bad += [rank + tied > col("n_items")] if "n_items" in numbers else []
+    n_items = col("n_items") if "n_items" in numbers else nw.lit(2 * LARGEST)
+    for small, large in (
+        (rank + tied, "n_items"),
+        (col("n_relevant"), "n_items"),
+        (n_items, "catalog"),
+        (rank + tied, "n_predicted"),
+        (rank, "up_to"),
+    ):
+        bad += [small > col(large)] if large in numbers else []
+    bad += [rank.is_null()] if "n_tied" in numbers else []
     wrong = rows.filter(nw.any_horizontal(*bad, ignore_nulls=True)).select("user")
     found = collected(table.join(wrong.sort("user").head(1), on="user", how="semi"))
     if len(found):
@@ -712,9 +689,7 @@ def _parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
     if metric.k is not None or n is None:
         none = metric.normalizer(trusted(best[:0], starts * 0, **kind))
         if (np.broadcast_to(none, divisor.shape) != divisor).any():
-            raise ValueError(
-                f"metrics has {metric}, which divides by what the ranks change; call it on the "
-                "ranks of collect_ranks"
-            )
+            said = f"metrics has {metric}, which divides by what the ranks change"
+            raise ValueError(f"{said}; call it on the ranks of collect_ranks")
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(gains / divisor[which.ravel()], dtype=np.float64)

@@ -20,6 +20,7 @@ from sampled_metrics._arguments import (
     as_named,
     entries,
     index_of,
+    reject,
     rounded,
     shown,
 )
@@ -32,8 +33,9 @@ from sampled_metrics.io._columns import (
     open_table,
     parquet_backend,
     plain_integers,
+    refuse_cell,
 )
-from sampled_metrics.io._pairs import by_integer
+from sampled_metrics.io._pairs import by_integer, refuse_mixed
 from sampled_metrics.ranks import Ranks, as_ranks, misfits, offsets_of, trusted, users_of
 
 if TYPE_CHECKING:
@@ -43,10 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = ["rank_table", "read_ranks", "write_ranks"]
 
-OF_USERS = {"n_items": 1, "catalog": 1, "up_to": 1, "n_predicted": 0}  # and what is the least
-COUNTS = ("rank", "n_tied", *OF_USERS)
-REALS = ("relevance", "weight")
-COLUMNS = ("recommender", "user", *COUNTS, *REALS)
+# The columns of numbers, and the least that each may hold; a weight is above 0.
+OF_USERS = {"n_items": 1, "catalog": 1, "up_to": 1, "n_predicted": 0}
+REALS = {"relevance": 0, "weight": 5e-324}
+LEAST = {"rank": 1, "n_tied": 0, **OF_USERS, **REALS}
+COLUMNS = ("recommender", "user", *LEAST)
 EXAMPLE = '{"A": ranks_a, "B": ranks_b}'
 
 
@@ -74,9 +77,8 @@ def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
         - n_predicted: the length of the user's list of recommendations, if it is known;
         - catalog, up_to, weight: as in `Ranks`, if they are known.
 
-        A column that no recommender has is left out. If only some recommenders have a column, its
-        values are missing in the rows of the others. Users without relevant items have no row, so
-        no metric counts them.
+        A column that no recommender has is left out; one that only some have lacks the values of
+        the others. Users without relevant items have no row, so no metric counts them.
 
     Raises
     ------
@@ -101,19 +103,15 @@ def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
     import pandas as pd
 
     parts = []
-    kinds: dict[str, str] = {}
+    kinds = []
     for name, ranks in as_named("recommenders", recommenders, EXAMPLE).items():
         argument = f"recommenders[{name!r}]"
         columns = _columns_of(argument, ranks)
         if not len(columns["rank"]):
             raise ValueError(f"{argument} has no relevant item; a table has no row for it")
-        kinds[number(columns["user"], lambda i: "users").kind] = argument
+        kinds.append((argument, number(columns["user"], lambda i: "users").kind))
         parts.append(pd.DataFrame({"recommender": name} | columns))
-    if len(kinds) > 1:
-        (kind, one), (other_kind, other) = list(kinds.items())[:2]
-        raise ValueError(
-            f"{one} names its users by {kind}, {other} by {other_kind}; name them in the same way"
-        )
+    refuse_mixed("users", kinds)
     table = pd.concat(parts, ignore_index=True)
     if "n_tied" in table:  # of a recommender without ties, 0 where there is a rank
         table["n_tied"] = table["n_tied"].fillna(0).mask(table["rank"].isna())
@@ -203,19 +201,14 @@ def write_ranks(
     table = rank_table(recommenders)
     users = table["user"]
     names: list[Any] = [] if users.dtype.kind == "i" else users.unique().tolist()
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(
-                f"recommenders has the user {shown(name)}; a file keeps only integers and strings"
-            )
+    for name in [name for name in names if not isinstance(name, str)][:1]:
+        reject("a user of recommenders", name, "an integer or a string, as a file keeps no other")
     if file.suffix == ".csv":
         if "" in names or "" in recommenders:
             raise ValueError('recommenders has the name ""; a .csv file keeps no empty name')
         if names and plain_integers(names) is not None:
-            raise ValueError(
-                f"recommenders has the user {names[0]!r}, a string of digits, which a .csv file "
-                "does not tell from an integer; write a .parquet file"
-            )
+            said = f"recommenders has the user {names[0]!r}, a string of digits"
+            raise ValueError(f"{said}, as a .csv file keeps integers; write a .parquet file")
         # A carriage return ends a line for readers, but the writer quotes only what it writes.
         returns = any("\r" in name for name in (*names, *recommenders))
         quoting: Any = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
@@ -243,10 +236,8 @@ def to_frame(ranks: Ranks, recommender: str = "ranks") -> pd.DataFrame:
 
     Parameters
     ----------
-    ranks : Ranks
-        The ranks of one recommender.
     recommender : str
-        Its name.
+        The recommender's name.
 
     Returns
     -------
@@ -268,12 +259,10 @@ def write(ranks: Ranks, path: str | os.PathLike[str], recommender: str = "ranks"
 
     Parameters
     ----------
-    ranks : Ranks
-        The ranks of one recommender.
     path : path
         A file whose name ends in .parquet or .csv. An existing file is overwritten.
     recommender : str
-        Its name.
+        The recommender's name.
     """
     write_ranks({recommender: ranks}, path)
 
@@ -295,13 +284,12 @@ def read_ranks(
     Parameters
     ----------
     table : table or path
-        The table (pandas, polars, pyarrow or any other that narwhals reads), or the path of one
-        (.parquet or .csv). It must have the columns `user` and `rank`. A missing rank means that
-        the item was not recommended. The order of the rows does not matter. An index without a
-        name is not read, and one with a name is refused.
+        The table (of any library that narwhals reads), or the path of one (.parquet or .csv). It
+        must have the columns `user` and `rank`; a missing rank means that the item was not
+        recommended. Rows may have any order. An index is not read, and refused if it has a name.
     recommender : str or None
-        The column with the recommenders' names. With None, all rows belong to one recommender.
-        They also do if the table lacks this column and has no others than those named here.
+        The column with the recommenders' names. All rows belong to one recommender with None, or
+        if the table lacks this column and has only those named here.
     user, rank, n_tied, n_items, relevance, n_predicted : str
         The names of the other columns.
     ignore : list of str
@@ -312,9 +300,8 @@ def read_ranks(
     Returns
     -------
     dict from str to Ranks
-        The ranks of each recommender.
-        In each column except `rank`, all rows of a recommender must have a value, or none may. If
-        there are no names, the only recommender is called like the file, or "ranks".
+        The ranks of each recommender. In each column except `rank`, all of its rows must have a
+        value, or none may. Without names, the only one is called like the file, or "ranks".
 
     Raises
     ------
@@ -357,10 +344,8 @@ def read_ranks(
             raise ValueError(f"ignore has {shown(name)}; it must name a column that is not read")
     index = index_of(table)
     if index is not None and (index.nlevels > 1 or index.name is not None):
-        raise ValueError(
-            f"table has the index {shown(list(index.names))}, which is not read; give "
-            "table.reset_index(), or table.reset_index(drop=True)"
-        )
+        said = f"table has the index {shown(list(index.names))}, which is not read"
+        raise ValueError(f"{said}; give table.reset_index(), or table.reset_index(drop=True)")
     return ranks_by_name("table", table, named, ignored)
 
 
@@ -377,17 +362,11 @@ def ranks_by_name(
     names, codes = _recommenders(opened, table, more if "recommender" in named else [])
     users = opened.ids("user")
     _check_one_ranking(opened, more, codes * len(users.names) + users.codes, users)
-    rows = Rows(
-        argument,
-        users,
-        {key: opened.numbers(key) for key in (*COUNTS, *REALS) if key in opened},
-        by_integer(codes, len(names)),
-    )
+    values = {key: opened.numbers(key) for key in LEAST if key in opened}
+    rows = Rows(argument, users, np.arange(len(opened)), values)
     ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
-    return {
-        name: ranks_of(replace(rows, chosen=chosen))
-        for name, chosen in zip(names, np.split(rows.chosen, ends), strict=True)
-    }
+    parts = np.split(by_integer(codes, len(names)), ends)
+    return {name: ranks_of(rows.of(part)) for name, part in zip(names, parts, strict=True)}
 
 
 def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[str], IntArray]:
@@ -396,10 +375,8 @@ def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[s
         ids = opened.ids("recommender")
         return [str(name) for name in ids.names.tolist()], ids.codes
     if more:
-        raise ValueError(
-            f"{opened.name} has no column 'recommender', but {more[0]!r}; give recommender="
-            f"{more[0]!r} if that holds them, or recommender=None if all rows are of one"
-        )
+        remedy = f"give recommender={more[0]!r}, or recommender=None if all rows are of one"
+        raise ValueError(f"{opened.name} has no column 'recommender', but {more[0]!r}; {remedy}")
     name = Path(given).stem if isinstance(given, str | os.PathLike) else "ranks"
     return [name], np.zeros(len(opened), np.int64)
 
@@ -431,7 +408,6 @@ def _differ(values: list[Any], same: IntArray) -> NDArray[np.bool_]:
     return np.asarray(codes != codes[same])
 
 
-ALIKE = "it must be the same in all rows of a user"
 NAMELESS = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # how files call such an index
 
 
@@ -449,40 +425,43 @@ class Rows:
     """The rows of one recommender."""
 
     table: str  # the argument that holds them
-    users: Ids
-    values: dict[str, NDArray[Any]]  # of all rows, NaN where one is missing
-    chosen: IntArray  # the rows
+    users: Ids  # of all rows of the table
+    numbers: IntArray  # which of these rows they are
+    values: dict[str, NDArray[Any]]  # by column, NaN where one is missing
+
+    def of(self, chosen: NDArray[Any]) -> Rows:
+        """Return some of the rows."""
+        values = {keyword: each[chosen] for keyword, each in self.values.items()}
+        return replace(self, numbers=self.numbers[chosen], values=values)
 
     def refuse(self, keyword: str, bad: NDArray[np.bool_], rule: str) -> None:
-        """Raise the error for the first of the chosen rows that is bad, if there is one."""
-        for i in self.chosen[bad][:1]:
-            value = self.values[keyword][i]
-            is_value = "is missing" if np.isnan(value) else f"is {value:.17g}"
-            at = f"{self.table}, row {i}, user {self.users.name(i)!r}"
-            raise ValueError(f"{at}: the {keyword} {is_value}; {rule}")
+        """Raise the error for the first of the rows that is bad, if there is one."""
 
-    def given(self, keyword: str) -> NDArray[Any] | None:
-        """Return the values of the chosen rows; None if all are missing."""
-        if keyword not in self.values:
-            return None
-        values = self.values[keyword][self.chosen]
-        missing = np.isnan(values)
-        if missing.all():
-            return None
-        self.refuse(keyword, missing, "give it in all rows of a recommender, or in none")
-        return values
+        def at(i: int) -> str:
+            row = self.numbers[i]
+            return f"{self.table}, row {row}, user {self.users.name(row)!r}: the {keyword}"
 
-    def reals(self, keyword: str, rule: str) -> FloatArray | None:
-        """Return finite numbers of 0 or above; None if all are missing."""
-        if (values := self.given(keyword)) is None:
-            return None
-        bad = ~(np.isfinite(values) & (values >= 0))
-        self.refuse(keyword, bad, f"it must be finite and {rule}")
-        return values.astype(np.float64)
+        refuse_cell(at, self.values[keyword], bad, rule)
 
-    def whole(self, keyword: str, values: NDArray[Any], low: int) -> IntArray:
-        bad = ~((values >= low) & (values <= LARGEST) & (values == np.floor(values)))
-        self.refuse(keyword, bad, f"it must be a whole number of at least {low}")
+    def given(self, keyword: str, found: NDArray[np.bool_] | None = None) -> NDArray[Any] | None:
+        """Return the numbers in a column, in those rows that are `found`; None if it has none."""
+        values, low = self.values.get(keyword), LEAST[keyword]
+        if values is None or (missing := np.isnan(values)).all():
+            return None
+        if found is None:
+            self.refuse(keyword, missing, "give it in all rows of a recommender, or in none")
+        else:
+            self.refuse(keyword, missing & found, "give it wherever there is a rank")
+            self.refuse(keyword, ~missing & ~found, "there is no rank that goes with it")
+            values = np.where(found, values, low)
+        fits = np.isfinite(values) & (values >= low)
+        if keyword in REALS:
+            self.refuse(
+                keyword, ~fits, f"it must be finite and {'above 0' if low else '0 or above'}"
+            )
+            return values.astype(np.float64)
+        fits &= (values <= LARGEST) & (values == np.floor(values))
+        self.refuse(keyword, ~fits, f"it must be a whole number of at least {low}")
         rule = f"give it as an integer: {values.dtype} rounds numbers of this size"
         self.refuse(keyword, rounded(values), rule)
         return values.astype(np.int64)
@@ -492,48 +471,38 @@ def ranks_of(rows: Rows) -> Ranks:
     """Return the ranks of one recommender."""
     import pandas as pd
 
-    gains = rows.reals("relevance", "0 or above")
+    gains = rows.given("relevance")
     if gains is not None:
-        rows, gains = replace(rows, chosen=rows.chosen[gains > 0]), gains[gains > 0]
-    user = pd.factorize(rows.users.codes[rows.chosen])[0].astype(np.int64)
+        rows, gains = rows.of(gains > 0), gains[gains > 0]
+    user = pd.factorize(rows.users.codes[rows.numbers])[0].astype(np.int64)
     first = np.unique(user, return_index=True)[1]
-    rank = rows.values["rank"][rows.chosen]
-    found = ~np.isnan(rank)
-    best = rows.whole("rank", np.where(found, rank, 1), 1)
-    tied = np.zeros_like(best)
-    if "n_tied" in rows.values and not np.isnan(rows.values["n_tied"][rows.chosen]).all():
-        given = rows.values["n_tied"][rows.chosen]
-        rows.refuse("n_tied", found & np.isnan(given), "give it wherever there is a rank")
-        rows.refuse("n_tied", ~found & ~np.isnan(given), "there is no rank that goes with it")
-        tied = rows.whole("n_tied", np.where(found, given, 0), 0)
+    found = ~np.isnan(rows.values["rank"])
+    best, tied = rows.given("rank", found), rows.given("n_tied", found)
+    best = np.ones(len(user), np.int64) if best is None else best
+    tied = np.zeros_like(best) if tied is None else tied
     ranked = np.flatnonzero(found)
     for bad, rule in misfits(best[ranked], tied[ranked], user[ranked]):
         rows.refuse("rank", np.isin(np.arange(len(best)), ranked[bad]), rule)
-    made: dict[str, Any] = {}
-    for keyword, low in OF_USERS.items():
-        if (values := rows.given(keyword)) is not None:
-            each = rows.whole(keyword, values, low)
-            rows.refuse(keyword, each != each[first][user], ALIKE)
-            if keyword in ("n_items", "n_predicted", "up_to"):
-                worst = best + (tied if keyword != "up_to" else 0)
-                rows.refuse("rank", found & (worst > each), f"it must be at most {keyword}")
-            made[keyword] = each[first]
+    names = (*OF_USERS, "weight")
+    each = {name: given for name in names if (given := rows.given(name)) is not None}
+    for name, given in each.items():
+        same = given[0] if name == "up_to" else given[first][user]
+        of = "all rows" if name == "up_to" else "all rows of a user"
+        rows.refuse(name, given != same, f"it must be the same in {of}")
+        if name not in ("catalog", "weight"):
+            worst = best + (tied if name != "up_to" else 0)
+            rows.refuse("rank", found & (worst > given), f"it must be at most {name}")
     relevant = np.bincount(user, minlength=len(first))
-    if "n_items" in made:
-        few = relevant > made["n_items"]
-        rows.refuse("n_items", few[user], "the user has more relevant items than that")
-    if "catalog" in made:
-        few = made["catalog"] < made["n_items"] if "n_items" in made else made["catalog"] > 0
-        rows.refuse("catalog", few[user], "it must be at least n_items, and go with it")
+    if "n_items" in each:
+        few = relevant[user] > each["n_items"]
+        rows.refuse("n_items", few, "the user has more relevant items than that")
+    if "catalog" in each:
+        few = each["catalog"] < each.get("n_items", np.inf)
+        rows.refuse("catalog", few, "it must be at least n_items, and go with it")
+    made: dict[str, Any] = {name: given[first] for name, given in each.items()}
+    made["weights"] = made.pop("weight", None)
     if "up_to" in made:
-        limits = made.pop("up_to")
-        rows.refuse("up_to", limits[user] != limits[0], "it must be the same in all rows")
-        made["up_to"] = int(limits[0])
-    weights = rows.reals("weight", "above 0")
-    if weights is not None:
-        rows.refuse("weight", weights != weights[first][user], ALIKE)
-        rows.refuse("weight", weights == 0, "it must be above 0")
-        made["weights"] = weights[first]
+        made["up_to"] = int(made["up_to"][0])
     keys = (best, user) if gains is None else (-gains, best, user)
     order = ranked[np.lexsort([key[ranked] for key in keys])]
     if gains is not None:
@@ -543,6 +512,6 @@ def ranks_of(rows: Rows) -> Ranks:
         offsets_of(np.bincount(user[ranked], minlength=len(first))),
         relevant,
         n_tied=tied[order],
-        users=rows.users.names[rows.users.codes[rows.chosen]][first],
+        users=rows.users.names[rows.users.codes[rows.numbers]][first],
         **made,
     )

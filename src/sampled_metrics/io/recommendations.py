@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral
@@ -18,12 +19,13 @@ from sampled_metrics._arguments import (
     as_csr,
     as_users,
     is_table,
-    shown,
+    reject,
 )
 from sampled_metrics.io._columns import column_names
 from sampled_metrics.io._pairs import (
     Items,
     Pairs,
+    are_dicts,
     as_gains,
     by_integer,
     entry,
@@ -31,6 +33,7 @@ from sampled_metrics.io._pairs import (
     gather,
     pairs_of,
     refuse_columns,
+    refuse_mixed,
     refuse_twice,
     relevance_of,
 )
@@ -66,10 +69,9 @@ def from_recommendations(
     Parameters
     ----------
     predictions : list of lists, array of shape (n_instances, length), dict or table
-        For each instance, the recommended items, best first.
-        Items are integers of at least 0, or strings.
+        For each instance, the recommended items, best first: integers of at least 0, or strings.
         A long table, or the path of one, has one row for each user and item, and a column `rank`
-        or `score`; see Notes.
+        (1, 2, ... for each user) or, if there is none, `score`, of which a higher one comes first.
     labels : list of lists, sets or dicts, array, sparse matrix, dict or table
         For each instance, its relevant items, in any order; or a dict from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
@@ -78,9 +80,8 @@ def from_recommendations(
         A long table, or the path of one, has one row for each user and relevant item; a column
         `relevance` with the gain is optional.
     absent : {"refuse", "missed"}
-        What to do, with dicts and tables, if a user has labels but no list in `predictions`:
-        "refuse" raises an error; "missed" takes the list as empty, so all of the user's relevant
-        items count as missed.
+        What to do, with dicts and tables, if a user has labels but no list in `predictions`: raise
+        an error, or count all of the user's relevant items as missed.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 
@@ -94,10 +95,9 @@ def from_recommendations(
     ------
     ValueError
         If the instances do not fit each other (see Notes), an instance names an item twice, an
-        item is neither a string nor an integer from 0 to :math:`2^{63} - 1`, or a gain is negative
-        or not finite.
-        In a table, if a column or an id is missing, ranks are not 1, 2, ... for each user, or two
-        items of a user have the same score.
+        item is neither a string nor an integer from 0 to :math:`2^{63} - 1` (-1 often marks
+        padding), or a gain is negative or not finite. In a table, if a column or an id is missing,
+        ranks are not 1, 2, ... for each user, or two items of a user have the same score.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -107,19 +107,16 @@ def from_recommendations(
 
     Notes
     -----
-    If both arguments are dicts from a user to a list, instances are paired by user; both must
-    name the same users, and the ranks are in the order of `predictions`.
-    The first of several lists belongs to the first set of labels, and so on.
-
-    A negative item is refused, because -1 often marks padding and not an item.
+    The first of several lists belongs to the first set of labels, and so on. Dicts from a user to
+    a list are paired by user; both must name the same users.
 
     Tables are paired by user, too (pandas, polars, pyarrow or any other that narwhals reads; a
     path must end in .parquet or .csv). The order of their rows does not matter. Ids are integers,
-    strings, categories or UUIDs, all of one kind. In the table of predictions, `rank` (1, 2, ...
-    for each user) gives the order of the items; if there is no such column, a higher `score` comes
-    first. Users without labels are kept and have no relevant item: metrics are NaN for them. The
-    result has users in the order in which `predictions` first names them, followed by those that
-    only `labels` names.
+    strings, categories or UUIDs, all of one kind. Users without labels are kept and have no
+    relevant item: metrics are NaN for them.
+
+    Users are in the order in which `predictions` first names them, followed by those that only
+    `labels` names.
 
     Examples
     --------
@@ -147,15 +144,8 @@ def from_recommendations(
         relevant, gains = _labels(keys, labels)
     n = len(predicted)
     if n != len(relevant):
-        raise ValueError(
-            f"predictions has {n} instances, labels has {len(relevant)}; "
-            "they must have the same number"
-        )
-    if predicted.items.size and relevant.items.size and predicted.kind != relevant.kind:
-        raise ValueError(
-            f"predictions holds {predicted.kind}, labels holds {relevant.kind}; "
-            "name the items by integers in both, or by strings in both"
-        )
+        raise ValueError(f"predictions has {n} instances, labels has {len(relevant)}; pair them")
+    refuse_mixed("items", [("predictions", predicted.kind), ("labels", relevant.kind)])
     label, place = find(predicted, relevant)
     instance = np.repeat(np.arange(n), relevant.counts)[label]
     values = place - predicted.offsets[instance] + 1
@@ -177,10 +167,8 @@ def _from_tables(
     elif "score" in recommended.values:
         order = _by_score(recommended)
     else:
-        raise ValueError(
-            f"predictions has neither a column {columns['rank']!r} nor {columns['score']!r}; say "
-            'which column orders the items, as in rank="place" or score="rating"'
-        )
+        said = f"predictions has neither a column {columns['rank']!r} nor {columns['score']!r}"
+        raise ValueError(f"{said}; say which orders the items: rank=... or score=...")
     liked = pairs_of("labels", labels, columns, (), ["relevance"])
     users, (predicted, relevant) = gather((recommended, order), (liked, None))
     gains = relevance_of(liked)[relevant.rows]
@@ -190,8 +178,8 @@ def _from_tables(
     lost = (predicted.counts == 0) & (relevant.counts > 0) & (absent == "refuse")
     for x in np.flatnonzero(lost)[:1]:
         raise ValueError(
-            f"labels has user {users.tolist()[x]!r}, predictions does not; give "
-            'absent="missed" if this user was recommended nothing, or take the user out of labels'
+            f'labels has user {users.tolist()[x]!r}, predictions does not; give absent="missed" '
+            "if this user was recommended nothing, or take the user out of labels"
         )
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
@@ -207,29 +195,23 @@ def _by_rank(pairs: Pairs) -> IntArray:
     number = np.arange(len(slot))
     order = np.zeros_like(number)
     order[slot] = number
-    for i in np.flatnonzero(order[slot] != number if fits.all() else ~fits)[:1]:
-        raise ValueError(
-            f"{pairs.at(i)}: the rank is {rank[i]}; the ranks of a user must be 1, "
-            f"2, ..., each once, here up to {counts[user[i]]}: number them anew, or drop the column"
-        )
+    bad = order[slot] != number if fits.all() else ~fits
+    rule = "the ranks of a user must be 1, 2, ..., each once: number them anew, or drop the column"
+    pairs.refuse("rank", bad, rule)
     return order
 
 
 def _by_score(pairs: Pairs) -> IntArray:
     """Return the positions of pairs by user, then by descending score."""
     score, user = pairs.values["score"], pairs.users.codes
-    for i in np.flatnonzero(score != score)[:1]:  # NaN, of all numbers, differs from itself
-        raise ValueError(f"{pairs.at(i)}: the score is missing; each item must have a score")
+    pairs.refuse("score", np.isnan(score), "each item must have a score")
     order = np.argsort(score)[::-1]
     order = order[by_integer(user[order], len(pairs.users.names))]
     ordered = score[order]
-    tied = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
-    for i in order[1:][tied][:1]:
-        raise ValueError(
-            f"{pairs.at(i)}: the score is {score[i]}, as that of another item of this user; give "
-            "a column of ranks, or all candidates' scores to Ranks.from_scores, which averages "
-            "over ties"
-        )
+    tied = np.zeros(len(score), dtype=bool)
+    tied[order[1:]] = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
+    rule = "another item of this user has it: give ranks, or all candidates to Ranks.from_scores"
+    pairs.refuse("score", tied, rule)
     return order
 
 
@@ -240,20 +222,16 @@ def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] 
     if not any(by_user):
         return None, predictions, labels
     if not all(by_user):
-        raise ValueError(
-            f"predictions is a {type(predictions).__name__}, labels is a {type(labels).__name__}; "
-            "give both as a dict from user to items (a pandas Series has to_dict()), or neither"
-        )
+        kinds = f"predictions is a {type(predictions).__name__}, labels a {type(labels).__name__}"
+        raise ValueError(f"{kinds}; make both a dict by user, as by Series.to_dict(), or neither")
     if absent == "missed":
         predictions = {**predictions, **{u: () for u in labels if u not in predictions}}
     sides = (("predictions", predictions), ("labels", labels))
     for (name, users), (other, others) in (sides, sides[::-1]):
         for user in users:
             if user not in others:
-                raise ValueError(
-                    f"{name} has user {user!r}, {other} does not; add {other}[{user!r}] = [] "
-                    f"if this user counts, or take the user out of {name}"
-                )
+                remedy = f"add {other}[{user!r}] = [], or take the user out of {name}"
+                raise ValueError(f"{name} has user {user!r}, {other} does not; {remedy}")
     return [*predictions], [*predictions.values()], [labels[user] for user in predictions]
 
 
@@ -266,10 +244,8 @@ def _items(name: str, keys: Sequence[object] | None, given: Any) -> tuple[Items,
         given = [*given]
     if not isinstance(given, list | tuple):
         other = "labels" if name == "predictions" else "predictions"
-        raise ValueError(
-            f"{name} is {shown(given)}; it must be a list of lists of items, a dict from user to "
-            f"list (as a pandas Series has to_dict()), a matrix or, if {other} is one, a long table"
-        )
+        forms = "a list of lists of items, a dict by user, as by Series.to_dict(), a matrix"
+        reject(name, given, f"{forms} or, if {other} is one, a long table")
     rows = given
     if not all(issubclass(kind, ROWS[name]) for kind in set(map(type, rows))):
         rows = [_plain(name, keys, x, row) for x, row in enumerate(rows)]
@@ -283,9 +259,7 @@ def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
         return row.tolist() if row.dtype.kind in "iuU" else [*row]
     if not isinstance(row, ROWS[name]):
         order = ", best item first" if name == "predictions" else ""
-        raise ValueError(
-            f"{entry(name, keys, x)} is {shown(row)}; give a list of items{order}, [] if none"
-        )
+        reject(entry(name, keys, x), row, f"a list of items{order}, [] if none")
     return row
 
 
@@ -294,27 +268,20 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArr
     if hasattr(labels, "tocsr"):
         labels = as_csr(labels)
         if labels.ndim != 2 or labels.dtype.kind not in "biuf":
-            raise ValueError(
-                f"labels is a sparse array of shape {labels.shape} and dtype {labels.dtype}; "
-                "it must be a matrix of real numbers, one row per instance"
-            )
+            said = f"labels is a sparse array of shape {labels.shape} and dtype {labels.dtype}"
+            raise ValueError(f"{said}; it must be a matrix of real numbers, one row per instance")
         if not labels.has_canonical_format:
             labels = labels.copy()
             labels.sum_duplicates()
         relevant = Items("labels", keys, labels.indices, labels.indptr.astype(np.int64))
-        gains, graded = labels.data, {bool((labels.data != 1).any())}
+        gains, is_graded = labels.data, bool((labels.data != 1).any())
     else:
         relevant, rows = _items("labels", keys, labels)
-        graded = {issubclass(kind, Mapping) for kind in set(map(type, rows))}
-        if len(graded) > 1:
-            raise ValueError(
-                "labels mixes dicts with lists; give a dict from item to gain for every instance "
-                "({} if it has no labels), or a list for every one"
-            )
-        if graded == {True}:
+        is_graded = are_dicts("labels", rows)
+        if is_graded:
             values = chain.from_iterable(row.values() for row in rows)
             gains = np.fromiter(values, dtype=object, count=len(relevant.items))
-    if graded != {True}:  # no instance at all is not graded either
+    if not is_graded:
         return relevant, None
     return _positive(relevant, as_gains(gains, lambda i: f"{relevant.at(i)}: its gain"))
 
@@ -341,12 +308,8 @@ def _flatten(name: str, keys: Sequence[object] | None, given: Any, counts: IntAr
     items = lists.items
     if items.size and isinstance(items[0], str):
         return replace(lists, items=items.astype(object, copy=False))
-    for bad, problem in (
-        (items < 0, "; a negative number is often padding: leave it out, or use strings"),
-        (items > LARGEST_ITEM, "; integers must be below 2**63: name larger ones by strings"),
-    ):
-        for i in np.flatnonzero(bad)[:1]:
-            lists.refuse(i, problem)
+    lists.refuse(items < 0, "a negative number is often padding; leave it out, or use strings")
+    lists.refuse(items > LARGEST_ITEM, "integers must be below 2**63; name larger ones by strings")
     return replace(lists, items=items.astype(np.int64, copy=False))
 
 
@@ -354,17 +317,15 @@ def _as_array(lists: Items) -> NDArray[Any]:
     """Return a flat list of items as an array, or say which is neither integer nor string."""
     flat = lists.items
     kinds = {kind: _kind(kind) for kind in set(map(type, flat))}
-    if set(kinds.values()) <= {int}:
-        try:
+    if None in kinds.values() or len(set(kinds.values())) > 1:
+        good = kinds[type(flat[0])] or str
+        bad = [kinds[type(item)] is not good for item in flat]
+        lists.refuse(bad, "name all items by integers, or all by strings")
+    if str not in kinds.values():
+        with suppress(OverflowError):
             return np.fromiter(flat, np.int64, len(flat))
-        except OverflowError:
-            return np.array(flat, dtype=object)
-    if set(kinds.values()) == {str}:
-        # Objects, because NumPy's own strings lose a zero character at the end.
-        return np.array(flat, dtype=object)
-    first = kinds[type(flat[0])]
-    i = next(i for i, item in enumerate(flat) if kinds[type(item)] != first or first is None)
-    lists.refuse(i, f" of type {type(flat[i]).__name__}; name all by integers, or all by strings")
+    # Objects, because NumPy's own strings lose a zero character at the end.
+    return np.array(flat, dtype=object)
 
 
 def _kind(kind: type) -> type | None:

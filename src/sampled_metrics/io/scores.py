@@ -42,34 +42,29 @@ def from_scores(
     score: str = "score",
     relevance: str = "relevance",
 ) -> Ranks:
-    """Rank each relevant item among all candidates of its user, by their scores.
-
-    It counts the candidates that score above the relevant item, and those that tie with it.
+    """Rank each relevant item among all candidates of its user: count those that score above it.
 
     Parameters
     ----------
     scores : table, path or dict
         The score of every candidate of every user: a long table with the columns `user`, `item`
-        and `score` (pandas, polars, pyarrow or any other that narwhals reads), the path of such a
-        table (.parquet or .csv), or a dict from user to a dict from item to score. The order of
-        the rows does not matter, and an index is not read.
+        and `score` (of any library that narwhals reads), the path of one (.parquet or .csv), or a
+        dict from user to a dict from item to score. Rows may have any order; no index is read.
     relevant : table, path or dict, optional
         The relevant items: a table of `user` and `item`, or a dict from user to items. A column
         `relevance`, or a dict from user to a dict from item to relevance, says how relevant each
         item is; 0 is not relevant. By default, the column `relevance` of `scores` is used.
     exclude : table, path or dict, optional
-        Pairs that are not candidates, such as training and validation events: a table of `user`
-        and `item`, or a dict from user to a list of items. Pairs without a score are allowed, but
-        some user and some item must have scores.
+        Pairs that are not candidates, such as training events: a table of `user` and `item`, or a
+        dict from user to items. Some user and some item of them must have scores.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
     Returns
     -------
     Ranks
-        Users are in the order in which `scores` first names them, and
-        `users` holds their ids. It has `gains` if some relevance is neither 0 nor 1. Users without
-        a relevant item have no entry, so no metric counts them.
+        Users are in the order in which `scores` first names them; those without a relevant item
+        have no entry, so no metric counts them. It has `gains` if some relevance is not 0 or 1.
 
     Raises
     ------
@@ -88,9 +83,8 @@ def from_scores(
     Notes
     -----
     Ids are integers, or names: strings, categories, UUIDs or other values of one type. Whole
-    floats are integers where their type tells each from the next: float32 does so below
-    :math:`2^{24}`. In a text file, the ids of a column are integers if all are written like
-    integers ("7", not "07").
+    floats are integers where their type tells each from the next (float32 below :math:`2^{24}`).
+    In a text file, ids are integers if all of a column are written like integers: 7, not 07.
 
     Examples
     --------
@@ -107,9 +101,7 @@ def from_scores(
     """
     columns = column_names(user=user, item=item, score=score, relevance=relevance)
     if relevant is None and isinstance(scores, Mapping):
-        raise ValueError(
-            "relevant is missing; where scores is a dict, give a dict from user to relevant items"
-        )
+        raise ValueError("relevant is missing; where scores is a dict, give one of relevant items")
     needed = ["score"] if relevant is not None else ["score", "relevance"]
     candidates = pairs_of("scores", scores, columns, needed)
     sides: list[tuple[Pairs, IntArray | None]] = [(candidates, None)]
@@ -123,20 +115,13 @@ def from_scores(
     if exclude is not None:
         _check_excluded(sides[-1][0], listed, others[-1])
         left[find(listed, others[-1])[1]] = False
-    for i in place[~left[place]][:1]:
-        raise ValueError(
-            f"{listed.at(i)}: this item is relevant, and in exclude; take it out of one of them"
-        )
+    is_wanted = np.zeros_like(left)
+    is_wanted[place] = True
+    listed.refuse(is_wanted & ~left, "it is relevant, and in exclude; take it out of one of them")
     values = candidates.values["score"][listed.rows]
-    for i in np.flatnonzero(np.isnan(values) & left)[:1]:
-        raise ValueError(
-            f"{listed.at(i)}: the score is missing; leave the item out, or give it -inf to put it "
-            "last"
-        )
-    for i in place[np.isinf(values[place])][:1]:
-        raise ValueError(
-            f"{listed.at(i)}: the score is {values[i]}; of a relevant item, it must be finite"
-        )
+    remedy = "leave the item out, or give it -inf to put it last"
+    listed.refuse(np.isnan(values) & left, f"the score is missing; {remedy}")
+    listed.refuse(np.isinf(values) & is_wanted, "the score of a relevant item must be finite")
     offsets = offsets_of(left)[listed.offsets]
     of_user = np.searchsorted(listed.offsets, place, side="right") - 1
     best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
@@ -165,9 +150,8 @@ def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
     ):
         if len(gone.items) and not there.any():
             raise ValueError(
-                f"exclude has {what} {ids.name(0)!r}, scores does not, nor any other {what} of "
-                f"exclude; name each {what} as scores does, see that user and item are not "
-                "swapped, or leave exclude out"
+                f"exclude has {what} {ids.name(0)!r}, scores does not, nor any other {what} of it; "
+                "name them as scores does, and see that user and item are not swapped"
             )
 
 
@@ -185,11 +169,8 @@ def _found(listed: Gathered, wanted: Gathered) -> tuple[IntArray, FloatArray]:
     label, place = find(listed, wanted)
     missing = gains > 0
     missing[label] = False
-    for i in np.flatnonzero(missing)[:1]:
-        raise ValueError(
-            f"{wanted.at(i)}: scores has no score for this item; score it with the candidates, "
-            "take it out of relevant, or let Ranks.from_recommendations count it as missed"
-        )
+    remedy = "score it, take it out, or let Ranks.from_recommendations count it as missed"
+    wanted.refuse(missing, f"scores has no score for this item; {remedy}")
     kept = gains[label] > 0
     return place[kept], gains[label][kept]
 

@@ -79,15 +79,13 @@ def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Notes
     -----
-    Like trec_eval, this function ignores the ranks in the file. It orders documents by descending
-    score, in single precision, and documents with the same score by descending name. So
-    `Ranks.from_run` ranks as trec_eval does. To average over ties instead, give such a table to
-    `Ranks.from_scores`.
+    Like trec_eval, this ignores the ranks in the file: documents are in the order of descending
+    score, in single precision, and those with one score in that of descending names. To average
+    over ties instead, give such a table to `Ranks.from_scores`.
 
-    trec_eval leaves out topics that only one of the two files has. Here, topics that only the run
-    has get no relevant items, so metrics are NaN for them, and means leave them out. Topics that
-    only the qrels have are refused. To count them, as trec_eval's option -c does, give
-    ``absent="missed"``; to leave them out, take them out of the qrels.
+    trec_eval leaves out topics that only one of the two files has. Here, metrics are NaN for those
+    that only the run has, and means leave them out. Topics that only the qrels have are refused:
+    count them with ``absent="missed"``, as trec_eval's option -c does, or take them out.
 
     Examples
     --------
