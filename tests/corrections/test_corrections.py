@@ -256,15 +256,15 @@ def test_what_an_estimator_of_ones_own_returns_is_checked(wrong):
 def test_bad_sampled_and_exact_ranks(estimator):
     fitted = estimator.fit(Recall(k=10), Draw(M, n_items=N))
     with pytest.raises(
-        ValueError, match=r"sampled_ranks\[1\] is 32; .* at most n_samples \+ 1, 31"
+        ValueError, match=r"sampled_ranks\[1\] is 32; .* at most n_samples \+ .*, 31"
     ):
         fitted([1, 32])
     with pytest.raises(ValueError, match=r"sampled_ranks\[0\] is 0; .* at least 1"):
         fitted([0])
-    with pytest.raises(ValueError, match="sampled_ranks is a masked array"):
+    with pytest.raises(ValueError, match="sampled_ranks is a masked or sparse array"):
         fitted(np.ma.masked_equal([1, 2], 2))
     with pytest.raises(
-        ValueError, match=r"sampled_ranks.n_items\[0\] is 30; .* n_samples and the relevant"
+        ValueError, match=r"sampled_ranks.n_items\[0\] is 30; .* n_samples \+ .*, 31"
     ):
         fitted(Ranks([1], 0, 30))
     with pytest.raises(ValueError, match="sampled_ranks has ties and users with several"):
@@ -272,7 +272,7 @@ def test_bad_sampled_and_exact_ranks(estimator):
     for call in (fitted.expectation, fitted.bias, fitted.variance):
         with pytest.raises(ValueError, match=r"ranks\[1\] is 501; ranks must be at most n_items"):
             call([1, 501])
-        with pytest.raises(ValueError, match="n_items is 500 for instance 0, but ranks knows"):
+        with pytest.raises(ValueError, match=r"n_items.* is 500; .* what ranks knows, 400"):
             call(Ranks([1], 0, 400))
         with pytest.raises(ValueError, match="draw is 30; draw must be a Draw"):
             call([1], 30)
@@ -338,5 +338,5 @@ def test_less_bias_than_uncorrected(estimator, metric):
 
 def test_exact_ranks_are_not_sampled_ones():
     exact, draw = Ranks.from_lists([[1], [7], [15]], n_items=1000), Draw(20, n_items=1000)
-    with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples and"):
+    with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples \+"):
         Uncorrected().fit(Recall(k=10), draw)(exact)

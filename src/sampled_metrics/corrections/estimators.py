@@ -3,8 +3,6 @@
 They are the corrections of Krichene & Rendle (2020), and later ones of Li, Jin and colleagues.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
     FloatArray,
-    as_choice,
+    as_fields,
     as_flag,
     as_integer,
     as_number,
@@ -80,8 +78,7 @@ class RankEstimate(Estimator):
     interpolation: Literal["floor", "linear"] = "floor"
 
     def __post_init__(self) -> None:
-        as_choice("divisor", self.divisor, ("m", "m+1"))
-        as_choice("interpolation", self.interpolation, ("floor", "linear"))
+        as_fields(self)
 
     def solve(self, problem: Problem) -> FloatArray:
         """Return the metric of each scaled-up rank: see `Estimator.solve`."""
@@ -297,8 +294,7 @@ class MappedCutoff(Estimator):
     a: float = 1.0
 
     def __post_init__(self) -> None:
-        as_choice("mapping", self.mapping, ("linear", "bound", "beta"))
-        vars(self)["a"] = as_number("a", self.a)
+        as_fields(self, a=as_number)
 
     def cutoffs(self, draw: Draw) -> FloatArray:
         """Compute the exact cutoff f(k) of each sampled one.

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._arguments import (
     FloatArray,
     IntArray,
-    as_array,
     as_integer,
     as_kind,
+    as_numbers,
     as_probabilities,
     read_only,
     refuse,
@@ -90,13 +90,9 @@ class Problem:
     def __post_init__(self) -> None:
         as_kind("metric", self.metric, Metric, "Recall(k=10)")
         n, q = number_of_items(self.draw), as_integer("n_relevant", self.n_relevant)
-        order, prior = as_integer("order", self.order), as_prior(self.prior)
-        if order > q:
-            raise ValueError(f"order is {order}; order must be at most {q}")
-        if prior is not None and prior.shape != (n,):
-            raise ValueError(
-                f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
-            )
+        order, prior = as_integer("order", self.order, 1, q, "n_relevant"), as_prior(self.prior)
+        if prior is not None and len(prior) != n:
+            raise ValueError(f"prior has {len(prior)} entries; prior must have one per rank, {n}")
         vars(self).update(order=order, n_relevant=q, prior=prior)
 
     @property
@@ -127,11 +123,8 @@ class Problem:
             If a rank is outside 1..n.
         """
         n, q = self.n_items + self.n_relevant - 1, self.n_relevant
-        at = as_array("ranks", ranks)
-        if at.ndim != 1 or at.dtype.kind not in "iuf":
-            raise ValueError(f"ranks is {shown(ranks)}; ranks must be a flat list of numbers")
-        if (bad := ~((at >= 1) & (at <= self.n_items))).any():
-            refuse("ranks", at, bad, f"from 1 to n_items, {self.n_items}")
+        at = as_numbers("ranks", ranks, flat=True)
+        refuse("ranks", at, (at < 1) | (at > self.n_items), f"from 1 to n_items, {self.n_items}")
         each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
         return each
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
+    LARGEST,
     RNG,
     FloatArray,
     IntArray,
@@ -23,7 +24,6 @@ from sampled_metrics._arguments import (
     as_integers,
     as_number,
     refuse,
-    shown,
 )
 from sampled_metrics.ranks import Ranks, as_ranks
 from sampled_metrics.sampling import (
@@ -120,8 +120,8 @@ def estimate_rank_distribution(
     stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
     each = one_sampled_each(sampled_ranks, as_draw(draw), n_samples)
     sampled, m, n = map(np.ravel, each)
-    if (bad := (n == 2) & (sampled > 1) & (sampled <= m)).any():
-        refuse("sampled_ranks", sampled, bad, "1 or n_samples + 1 where n_items is 2")
+    between = (n == 2) & (sampled > 1) & (sampled <= m)
+    refuse("sampled_ranks", sampled, between, "1 or n_samples + 1 where n_items is 2")
     ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
         shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
@@ -324,17 +324,18 @@ def sample_adaptively(
     >>> shares = estimate_rank_distribution(
     ...     sample.sampled_ranks, Draw(3200, n_items=5000), n_samples=sample.n_samples)
     """
-    s = as_integers("sizes", sizes)
-    if s.ndim != 1 or not s.size:
-        raise ValueError(f"sizes is {shown(sizes)}; sizes must be a flat list of numbers")
-    if (steps := np.diff(s, prepend=0)).min() < 1:
-        refuse("sizes", s, steps < 1, "ascending")
+    s = as_integers("sizes", sizes, flat=True)
+    if not s.size:
+        raise ValueError("sizes is empty; sizes must hold a number")
+    steps = np.diff(s, prepend=0)
+    refuse("sizes", s, steps < 1, "ascending")
     again, generator = as_flag("replacement", replacement), as_generator(rng)
     rows, shape = as_ranks(ranks, n_items)
     check_single("ranks", rows)
     n = Draw(1, replacement=again).rows_of(rows)[1]
-    if not again and (bad := s >= n.min()).any():
-        refuse("sizes", s, bad, f"below n_items, {n.min()}, without replacement")
+    if not again:
+        least = n.min(initial=LARGEST)
+        refuse("sizes", s, s >= least, "below n_items where no item is drawn twice", least)
     r = rows.break_ties("random", rng=generator).best
     sampled, n_samples = np.ones_like(r), np.zeros_like(r)
     for step in steps.tolist():
