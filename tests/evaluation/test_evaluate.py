@@ -235,7 +235,7 @@ def test_of_exact_ranks_a_gain_counts_in_every_draw():
 def test_sampled_ranks_go_from_1_to_one_more_than_the_samples():
     draw = Draw(1, n_items=2, replacement=False)
     assert evaluate({"A": [1, 2]}, [Recall(k=1)], draw, given="sampled").table["value"][0] == 0.5
-    with pytest.raises(ValueError, match=r"is 3; .* must be at most n_samples \+ 1, 2"):
+    with pytest.raises(ValueError, match=r"is 3; .* must be at most n_samples \+ .*, 2"):
         evaluate({"A": [1, 3]}, [Recall(k=1)], draw, given="sampled")
 
 
@@ -540,7 +540,7 @@ DRAWN = Draw(9, n_items=50)
         ),
         (
             ({"A": [1, 2]}, METRICS, None, "groups", pd.Series(["g", "h"])),
-            "groups is a Series with an index",
+            "groups has an index",
         ),
         (
             (PAIR, METRICS, None, "groups", pd.DataFrame({"user": [0], "half": [1]})),
