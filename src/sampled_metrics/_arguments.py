@@ -444,15 +444,14 @@ def count_ids(argument: str, size: int | None, columns: list[IntArray], where: s
         if largest >= n:
             raise ValueError(f"{argument} is {size}, but {where} have the {what} {largest}")
         return n
-    n_events = sum(map(len, columns))
-    if n_events == 0:
+    if not (n_events := sum(map(len, columns))):
         raise ValueError(f"{where} are empty; give {argument}, or at least one event")
     seen = np.zeros(min(largest, n_events) + 1, dtype=bool)  # so many cannot all be seen if larger
     for ids in columns:
         seen[ids[ids < len(seen)]] = True
     if not seen.all():
-        raise ValueError(
-            f"{where} must number the {what}s from 0 without a gap, but {what} {np.argmin(seen)} "
-            f"is missing and {largest} is there; give {argument}, or names as strings"
-        )
+        gap = f"but {what} {np.argmin(seen)} is missing and {largest} is there"
+        remedy = f"give {argument}, or names as strings"
+        rule = f"must number the {what}s from 0 without a gap"
+        raise ValueError(f"{where} {rule}, {gap}; {remedy}")
     return largest + 1

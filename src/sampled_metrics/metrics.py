@@ -189,9 +189,9 @@ class Metric(ABC):
         if self.needs_n_items and rows.n_items is None:
             raise ValueError(f"n_items is None; {self} needs the number of ranked items")
         if rows.up_to is not None and (self.k is None or self.k > rows.up_to):
+            remedy = "give it a cutoff up to that, or rank further"
             raise ValueError(
-                f"ranks are known up to {rows.up_to}; {self} needs larger ones: give it a cutoff "
-                "of at most that, or rank further"
+                f"ranks are known up to {rows.up_to}; {self} needs larger ones: {remedy}"
             )
         with np.errstate(invalid="ignore", divide="ignore"):
             value = self._over_ties(rows) if rows.has_ties else self._in_order(rows)
@@ -296,12 +296,9 @@ class Metric(ABC):
         divided = np.flatnonzero((blocks.best <= k) & (k < blocks.best + blocks.size - 1))
         items = ranges(blocks.first[divided], blocks.n_relevant[divided])
         weights = np.ones(1) if row.gains is None else self.relevance_weight(row.gains[items])
-        unlike = len(np.unique(weights)) > 1
-        if len(divided) != 1 or unlike:
-            raise ValueError(
-                f"ranks has ties on which the normalizer of {self} depends; break them first, as "
-                'in ranks.break_ties("random", rng=0)'
-            )
+        if len(divided) != 1 or len(np.unique(weights)) > 1:
+            remedy = 'break them first, as in ranks.break_ties("random", rng=0)'
+            raise ValueError(f"ranks has ties on which the normalizer of {self} depends; {remedy}")
         from scipy.stats import hypergeom
 
         inside = k - int(blocks.best[divided[0]]) + 1
@@ -382,10 +379,8 @@ class Metric(ABC):
 
     def _n_predicted(self, rows: Ranks) -> IntArray:
         if rows.n_predicted is None:
-            raise ValueError(
-                'denominator is "predicted"; it needs the lengths of the lists of recommendations, '
-                "as Ranks.from_recommendations keeps them"
-            )
+            need = "the lengths of the lists, as Ranks.from_recommendations keeps them"
+            raise ValueError(f'denominator is "predicted"; it needs {need}')
         return np.maximum(self._capped(rows.n_predicted), 1)
 
     def _n_hits(self, rows: Ranks) -> IntArray:

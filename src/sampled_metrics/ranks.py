@@ -329,10 +329,8 @@ class Ranks:
         order = np.lexsort((given, instance))
         values = given[order]
         for at in np.flatnonzero((np.diff(values) == 0) & (np.diff(instance) == 0))[:1]:
-            raise ValueError(
-                f"ranks[{instance[at]}] holds rank {values[at]} twice; "
-                "two items cannot share one position"
-            )
+            twice = f"ranks[{instance[at]}] holds rank {values[at]} twice"
+            raise ValueError(f"{twice}; two items cannot share one position")
         gain = ideal = None
         relevant = counts
         if n_relevant is not None:
@@ -486,17 +484,14 @@ class Ranks:
 
 def trusted(best: IntArray, offsets: IntArray, n_relevant: IntArray, **more: Any) -> Ranks:
     """Return ranks from values that were checked; `more` are other attributes of `Ranks`."""
-    made = object.__new__(Ranks)
-    _set(made, {"best": best, "offsets": offsets, "n_relevant": n_relevant} | more)
-    return made
-
-
-def _set(ranks: Ranks, content: dict[str, Any]) -> None:
-    content = dict.fromkeys(field.name for field in fields(Ranks)) | content
+    content = dict.fromkeys(field.name for field in fields(Ranks)) | more
+    content |= {"best": best, "offsets": offsets, "n_relevant": n_relevant}
     if content["n_tied"] is None:
-        content["n_tied"] = np.broadcast_to(np.int64(0), content["best"].shape)
+        content["n_tied"] = np.broadcast_to(np.int64(0), best.shape)
+    made = object.__new__(Ranks)
     for name, value in content.items():
-        ranks.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+        made.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+    return made
 
 
 def one_relevant_each(
@@ -626,16 +621,13 @@ def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
 def check_exact(name: str, ranks: Ranks) -> None:
     """Refuse ranks that are a sample's: nothing may take them for exact ones."""
     if ranks.catalog is not None and len(ranks):
-        raise ValueError(
-            f"{name} is a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; "  # type: ignore[index]
-            "exact ranks are needed"
-        )
+        of = f"{ranks.n_items[0]} candidates of {ranks.catalog[0]} items"  # type: ignore[index]
+        raise ValueError(f"{name} is a sample: {of}; exact ranks are needed")
 
 
 def check_all_ranked(name: str, ranks: Ranks, why: str = "among all items") -> None:
     """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
-    if (unranked := np.flatnonzero(ranks.n_ranked < ranks.n_relevant)).size:
-        x = unranked[0]
+    for x in np.flatnonzero(ranks.n_ranked < ranks.n_relevant)[:1]:
         known = "" if ranks.up_to is None else f", which are known up to {ranks.up_to}"
         raise ValueError(
             f"{name}[{x}] has {ranks.n_relevant[x]} relevant items but {ranks.n_ranked[x]} ranks"
@@ -645,13 +637,10 @@ def check_all_ranked(name: str, ranks: Ranks, why: str = "among all items") -> N
 
 def check_one_each(name: str, ranks: Ranks) -> None:
     """Refuse ties where several items of a user are relevant, or gains: nobody averages these."""
-    if not ranks.has_ties or (ranks.is_one_each and ranks.gains is None):
-        return
-    what = "gains" if ranks.gains is not None else "users with several relevant items"
-    raise ValueError(
-        f"{name} has ties and {what}; break the ties first, as in "
-        f'{name}.break_ties("random", rng=0)'
-    )
+    if ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
+        what = "gains" if ranks.gains is not None else "users with several relevant items"
+        rule = f'break the ties first, as in {name}.break_ties("random", rng=0)'
+        raise ValueError(f"{name} has ties and {what}; {rule}")
 
 
 def users_of(name: str, given: Any) -> NDArray[Any] | None:

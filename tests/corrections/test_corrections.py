@@ -178,7 +178,7 @@ def test_instances_that_are_not_those_of_the_draw():
         fitted.terms(2)
     assert fitted.terms(2, n_items=40).shape == (2, 10)
     with pytest.raises(
-        ValueError, match=r"draw.n_items has shape \(1, 2\); a fit needs one number"
+        ValueError, match=r"draw.n_items has shape \(1, 2\); draw.n_items must be flat"
     ):
         Uncorrected().fit(NDCG(), Draw(9, n_items=[[40, 50]]))
 
@@ -245,7 +245,7 @@ def test_what_an_estimator_of_ones_own_returns_is_checked(wrong):
         def solve(self, problem):
             return wrong
 
-    with pytest.raises(ValueError, match=r"Wrong\(\).solve\(problem\) .* one number for each"):
+    with pytest.raises(ValueError, match=r"Wrong\.solve\(\) is .*; .* must be 4 numbers"):
         Wrong().fit(Recall(k=1), Draw(3, n_items=9))
 
 
@@ -308,11 +308,11 @@ def test_bad_terms():
         fitted.terms(0)
     with pytest.raises(ValueError, match=r"n_relevant is 2.5; n_relevant must be whole"):
         fitted.terms(2.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="n_relevant is 20; of 20 items, one or more must be irr"):
+    with pytest.raises(ValueError, match="n_relevant is 20; too few of 20 items are irrelevant"):
         fitted.terms(20)
     assert fitted.terms(19).shape == (19, 11)
     without = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20, replacement=False))
-    with pytest.raises(ValueError, match="n_relevant is 11; of 20 items, 10 or more must be irr"):
+    with pytest.raises(ValueError, match="n_relevant is 11; too few of 20 items are irr"):
         without.terms(11)
     assert without.terms(10).shape == (10, 11)
     believed = BiasVariance(0.1, np.full(20, 0.05)).fit(Recall(k=2), Draw(10, n_items=20))

@@ -167,5 +167,5 @@ def test_a_smooth_gain_of_ones_own_needs_no_more_ranks_than_ours():
 
 
 def test_a_jump_among_too_many_items_is_refused():
-    with pytest.raises(ValueError, match="not smooth in the rank; a correction has to sum"):
+    with pytest.raises(ValueError, match="not smooth in the rank, and memory does not hold"):
         BiasVariance(0.1).fit(Jump(), Draw(100, n_items=2_000_000))

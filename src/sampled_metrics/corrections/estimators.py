@@ -15,6 +15,7 @@ from sampled_metrics._arguments import (
     as_flag,
     as_integer,
     as_number,
+    reject,
 )
 from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
@@ -131,7 +132,7 @@ class BiasVariance(Estimator):
 
     def __init__(self, gamma: float, prior: ArrayLike | None = None) -> None:
         if as_number("gamma", gamma, zero=True) > 1:
-            raise ValueError(f"gamma is {gamma}; gamma must be at most 1")
+            reject("gamma", gamma, "at most 1")
         vars(self).update(gamma=float(gamma), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
@@ -330,11 +331,9 @@ class MappedCutoff(Estimator):
     def solve(self, problem: Problem) -> FloatArray:
         """Return the sampled recall at the best cutoff: see `Estimator.solve`."""
         if not isinstance(problem.metric, Recall):
-            raise ValueError(f"metric is {problem.metric}; MappedCutoff estimates Recall only")
+            reject("metric", problem.metric, "Recall for MappedCutoff")
         if problem.n_relevant > 1:
-            raise ValueError(
-                f"n_relevant is {problem.n_relevant}; MappedCutoff takes 1 relevant item"
-            )
+            reject("n_relevant", problem.n_relevant, "1 for MappedCutoff")
         n, m = problem.n_items, problem.n_samples
         k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
         return (np.arange(1, m + 2) <= k).astype(np.float64)
@@ -370,7 +369,5 @@ def _by_svd(problem: Problem, gamma: float) -> FloatArray:
 
 def _check_possible(share: FloatArray) -> None:
     for i in np.flatnonzero(share < np.finfo(float).tiny)[:1]:
-        raise ValueError(
-            f"no rank that the prior allows leads to sampled rank {i + 1} of {len(share)}; leave "
-            "out instances with few items, or choose another prior or fewer samples"
-        )
+        remedy = "leave out users with few items, or choose another prior or fewer samples"
+        raise ValueError(f"no rank that the prior allows leads to sampled rank {i + 1}; {remedy}")

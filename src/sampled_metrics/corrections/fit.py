@@ -20,7 +20,7 @@ from sampled_metrics._arguments import (
     as_probabilities,
     read_only,
     refuse,
-    shown,
+    reject,
 )
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, as_ranks, check_one_each, check_sampled
@@ -160,9 +160,8 @@ class Problem:
         n, m = self.n_items, self.n_samples
         if n * (m + 1) > MOST_AT_ONCE:
             raise ValueError(
-                f"metric is {self.metric}, whose gain is not smooth in the rank; a correction has "
-                f"to sum over all {n} ranks, of which memory holds {MOST_AT_ONCE // (m + 1)}: give "
-                "the metric a cutoff k where the gain jumps"
+                f"metric is {self.metric}, whose gain is not smooth in the rank, and memory does "
+                f"not hold all {n} ranks: give the metric a cutoff k where the gain jumps"
             )
         every = np.arange(1, n + 1)
         weights = np.full(n, 1 / n) if self.prior is None else self.prior
@@ -300,10 +299,7 @@ class CorrectedMetric:
         if (q, n_items) not in self._tables:
             n, m, k = n_items - q + 1, self.draw.n_samples, self.metric.k
             if n < (2 if self.draw.replacement else m + 1):
-                raise ValueError(
-                    f"n_relevant is {q}; of {n_items} items, "
-                    f"{'one' if self.draw.replacement else m} or more must be irrelevant"
-                )
+                raise ValueError(f"n_relevant is {q}; too few of {n_items} items are irrelevant")
             prior = self.estimator.prior
             if prior is not None and q > 1:
                 raise ValueError(f"n_relevant is {q}; the estimator's prior is for 1 relevant item")
@@ -313,10 +309,7 @@ class CorrectedMetric:
                 problem = Problem(self.metric, draw, prior, j, q)
                 solved = np.asarray(self.estimator.solve(problem))
                 if solved.shape != (m + 1,) or not np.isfinite(solved).all():
-                    raise ValueError(
-                        f"{self.estimator}.solve(problem) is {shown(solved)}; it must be one "
-                        f"number for each of the {m + 1} sampled ranks"
-                    )
+                    reject(f"{type(self.estimator).__name__}.solve()", solved, f"{m + 1} numbers")
                 table[j - 1] = solved
             self._tables[q, n_items] = read_only(table)
         return self._tables[q, n_items]
@@ -368,9 +361,8 @@ class CorrectedMetric:
         """Return for how many items each instance's table was fitted; the last axis is theirs."""
         n = self._sizes
         if n.ndim and n.shape != shape[-1:]:
-            raise ValueError(
-                f"{name} has shape {shape}; its last axis must hold the draw's {len(n)} instances"
-            )
+            rule = f"its last axis must hold the draw's {len(n)} instances"
+            raise ValueError(f"{name} has shape {shape}; {rule}")
         return np.broadcast_to(n, shape[-1:])
 
     def expectation(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
@@ -593,9 +585,7 @@ class Estimator(ABC):
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
         if (shape := np.shape(np.asarray(as_draw(draw).n_items)))[1:]:
-            raise ValueError(
-                f"draw.n_items has shape {shape}; a fit needs one number, or a flat list"
-            )
+            raise ValueError(f"draw.n_items has shape {shape}; draw.n_items must be flat for a fit")
         return CorrectedMetric(metric, draw, self)
 
     @abstractmethod

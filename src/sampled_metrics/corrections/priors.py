@@ -24,6 +24,7 @@ from sampled_metrics._arguments import (
     as_integers,
     as_number,
     refuse,
+    reject,
 )
 from sampled_metrics.ranks import Ranks, as_ranks
 from sampled_metrics.sampling import (
@@ -118,29 +119,21 @@ def estimate_rank_distribution(
     """
     as_choice("method", method, ("likelihood", "entropy"))
     stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
-    each = one_sampled_each(sampled_ranks, as_draw(draw), n_samples)
-    sampled, m, n = map(np.ravel, each)
+    sampled, m, n = map(np.ravel, one_sampled_each(sampled_ranks, as_draw(draw), n_samples))
     between = (n == 2) & (sampled > 1) & (sampled <= m)
     refuse("sampled_ranks", sampled, between, "1 or n_samples + 1 where n_items is 2")
     ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
         shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
     else:
-        one_n, one_m = _one("draw.n_items", n), _one("n_samples", m)
+        rule = 'the same for all unless method is "likelihood"'
+        for name, each in (("draw.n_items", n), ("n_samples", m)):
+            refuse(name, each, each != each[0], rule, each[0])
+        one_n, one_m = int(n[0]), int(m[0])
         p = probabilities(ranks, one_n, one_m, replacement=draw.replacement)
         f = np.bincount(sampled - 1, minlength=one_m + 1) / sampled.size
         shares = _by_entropy(p, f, sizes, weight)
     return np.repeat(shares / sizes, sizes)
-
-
-def _one(name: str, numbers: IntArray) -> int:
-    """Return the number that all users share."""
-    for other in numbers[numbers != numbers[0]][:1]:
-        raise ValueError(
-            f"{name} is {numbers[0]} for one user and {other} for another; for method "
-            '"entropy" it must be the same for all; use method="likelihood"'
-        )
-    return int(numbers[0])
 
 
 def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, IntArray]:
@@ -187,9 +180,7 @@ def _by_likelihood(
         if factor.max() <= 1 + tolerance:
             return shares
         shares = shares * factor
-    raise ValueError(
-        f"tolerance is {tolerance}; tolerance must be larger: {MAX_ITERATIONS} steps end above it"
-    )
+    reject("tolerance", tolerance, f"larger: {MAX_ITERATIONS} steps end above it")
 
 
 def _likelihoods(
@@ -251,9 +242,7 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
         options={"gtol": 1e-7},
     )
     if not solved.jac @ solved.jac < 1e-9:
-        raise ValueError(
-            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver finds no solution"
-        )
+        reject("gamma", gamma, "nearer to 0.01: the solver finds no solution")
     return shares(solved.x)[0]
 
 
