@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, dataclass, replace
 from itertools import combinations, product
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -464,3 +465,22 @@ def test_a_full_ideal_has_no_gains():
         NDCG(k=2, ideal="full")(graded)
     plain = Ranks.from_lists([[1, 2]], gains=[[1, 1]])
     assert NDCG(k=2, ideal="full")(plain) == 1
+
+
+def test_a_choice_of_a_metric_of_ones_own_is_checked():
+    """What its type lists is what it may be, and no method has to say so."""
+
+    @dataclass(frozen=True)
+    class Depth(Metric):
+        k: int
+        unit: Literal["rank", 2] = "rank"
+
+        def gain(self, rank, order, n_relevant, n_items):
+            return rank
+
+        def normalizer(self, ranks):
+            return 1
+
+    assert Depth(k=3, unit=2)([2]).tolist() == [2]
+    with pytest.raises(ValueError, match="unit is 'share'; unit must be one of 'rank', 2"):
+        Depth(k=3, unit="share")  # type: ignore[arg-type]

@@ -206,8 +206,8 @@ def as_numbers(name: str, values: ArrayLike, **form: Any) -> FloatArray:
 
 
 def as_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    """Say which values are allowed if `value` is none of them: texts, or None."""
-    if not isinstance(value, str | None) or value not in choices:
+    """Say which values are allowed if `value` is none of them."""
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         reject(name, value, f"one of {', '.join(map(repr, choices))}")
 
 
