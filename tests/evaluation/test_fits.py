@@ -389,7 +389,7 @@ def test_bad_parameters(make, message):
         ([[1], [0, 0]], "prior is ragged"),
         ([[0.5, 0.5]], r"prior has shape \(1, 2\); prior must be one flat list"),
         (1, r"prior has shape \(\); prior must be one flat list"),
-        ("uniform", "prior is 'uniform'; prior must be numbers"),
+        ("uniform", r"prior has shape \(\); prior must be one flat list"),
         (np.ma.masked_equal([0.5, 0.5], 2), "prior is a masked or sparse array"),
         ([], "prior sums to 0.0; prior must sum to 1"),
     ],

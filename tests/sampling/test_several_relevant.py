@@ -493,5 +493,5 @@ def test_estimates_of_other_instances_than_those_of_the_draw():
 
 
 def test_a_mapped_cutoff_is_for_one_relevant_item():
-    with pytest.raises(ValueError, match="n_relevant is 2; MappedCutoff takes 1 relevant item"):
+    with pytest.raises(ValueError, match="n_relevant is 2; n_relevant must be 1 for MappedCutoff"):
         MappedCutoff().fit(Recall(k=2), Draw(10, n_items=20)).terms(2)
