@@ -409,7 +409,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         (
             "user,rank\nu,9\n",
             ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "5", "--items", "50"],
-            "n_samples + 1",
+            "n_samples + ",
         ),
         (
             "user,rank,g\nu,1,x\nu,2,y\n",

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError, dataclass, replace
 from itertools import combinations, product
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,7 @@ class TestEveryMetric:
         rows, sizes = [[3, 1], [2], [9, 4, 5]], [4, 7, 30]
         want = metric(Ranks.from_lists(rows), sizes)
         np.testing.assert_array_equal(metric(Ranks.from_lists(rows, n_items=sizes)), want)
-        with pytest.raises(ValueError, match="n_items is 8 for instance 1, but ranks knows that"):
+        with pytest.raises(ValueError, match=r"n_items\[1\] is 8; .* what ranks knows, 7"):
             metric(Ranks.from_lists(rows, n_items=sizes), [4, 8, 30])
 
     def test_keeps_the_shape(self, metric):
@@ -89,7 +90,7 @@ class TestEveryMetric:
     def test_rank_above_n_items_is_refused(self, metric):
         with pytest.raises(ValueError, match=r"ranks\[1\] is 13; .* be at most n_items, 12"):
             metric([1, 13], n_items=N_ITEMS)
-        with pytest.raises(ValueError, match=r"ranks\[1\] holds rank 13; .* n_items, 12"):
+        with pytest.raises(ValueError, match=r"ranks\[1\] is 13; .* n_items, 12"):
             metric(Ranks.from_lists([[1], [2, 13]]), n_items=N_ITEMS)
 
     @settings(max_examples=20)
@@ -279,9 +280,9 @@ def test_labelled_data_are_aligned_or_refused():
     np.testing.assert_allclose(AUC()(ranks, sizes), [0.5, 0.9])
     with pytest.raises(ValueError, match="ranks and n_items have different indexes; align them"):
         AUC()(ranks, sizes[::-1])
-    with pytest.raises(ValueError, match="n_items is a Series with an index"):
+    with pytest.raises(ValueError, match="n_items has an index"):
         AUC()(Ranks.from_lists([[2], [2]]), sizes)
-    with pytest.raises(ValueError, match="n_items is a Series with an index"):
+    with pytest.raises(ValueError, match="n_items has an index"):
         AUC()(Ranks([2, 2], 0, [3, 11]), sizes)
 
 
@@ -301,7 +302,7 @@ def test_mean_leaves_out_or_counts_instances_without_relevant_items():
 def test_n_items_must_fit():
     with pytest.raises(ValueError, match="n_items is 0; n_items must be at least 1"):
         Recall(k=1)([], n_items=0)
-    with pytest.raises(ValueError, match="n_items is 2 for instance 0, which has 4 relevant"):
+    with pytest.raises(ValueError, match=r"n_items\[0\] is 2; .* relevant items, 4"):
         Recall(k=2)(Ranks.from_recommendations([[7]], [[1, 2, 3, 7]]), n_items=2)
     with pytest.raises(ValueError, match=r"n_items has shape \(2,\), ranks has shape \(3,\)"):
         Recall(k=1)([1, 1, 1], n_items=[5, 3])
@@ -408,9 +409,9 @@ def test_a_metric_without_a_symbol_is_called_like_its_class():
         (-2, "k is -2; k must be at least 1"),
         (2.5, "k is 2.5; k must be whole"),
         (np.nan, "k is nan; k must be whole"),
-        ("3", "k is of type <U1; k must be whole numbers"),
+        ("3", "k is '3'; k must be whole numbers"),
         ([1, 2], r"k is \[1, 2\]; k must be one whole number"),
-        (True, "k is of type bool; k must be whole numbers"),
+        (True, "k is True; k must be whole numbers"),
     ],
 )
 def test_bad_k(metric, k, message):
@@ -425,15 +426,15 @@ def test_bad_k(metric, k, message):
         ([[1, 2], [-4, 1]], r"ranks\[1, 0\] is -4; ranks must be at least 1"),
         ([1.5], r"ranks\[0\] is 1.5; ranks must be whole"),
         ([1.0, np.nan], r"ranks\[1\] is nan; ranks must be whole"),
-        ([np.inf], r"ranks\[0\] is inf; ranks must be whole"),
-        (["1"], "ranks is of type <U1; ranks must be whole numbers"),
-        ([True], "ranks is of type bool"),
+        ([np.inf], r"ranks\[0\] is inf; ranks must be at most"),
+        (["1"], r"ranks is \['1'.*; ranks must be whole numbers"),
+        ([True], r"ranks is \[True"),
         (
             [[1, 2], [3]],
-            "ranks is ragged; .*; lists of several ranks per user go into Ranks.from_l",
+            "ranks is ragged, or no array.*; lists of several ranks per user go into Ranks.from_l",
         ),
         (None, "ranks is None; ranks must be whole numbers"),
-        (np.ma.masked_equal([1, 2], 2), "ranks is a masked array; remove what is masked"),
+        (np.ma.masked_equal([1, 2], 2), "ranks is a masked or sparse array"),
     ],
 )
 def test_bad_ranks(ranks, message):
@@ -464,3 +465,22 @@ def test_a_full_ideal_has_no_gains():
         NDCG(k=2, ideal="full")(graded)
     plain = Ranks.from_lists([[1, 2]], gains=[[1, 1]])
     assert NDCG(k=2, ideal="full")(plain) == 1
+
+
+def test_a_choice_of_a_metric_of_ones_own_is_checked():
+    """What its type lists is what it may be, and no method has to say so."""
+
+    @dataclass(frozen=True)
+    class Depth(Metric):
+        k: int
+        unit: Literal["rank", 2] = "rank"
+
+        def gain(self, rank, order, n_relevant, n_items):
+            return rank
+
+        def normalizer(self, ranks):
+            return 1
+
+    assert Depth(k=3, unit=2)([2]).tolist() == [2]
+    with pytest.raises(ValueError, match="unit is 'share'; unit must be one of 'rank', 2"):
+        Depth(k=3, unit="share")  # type: ignore[arg-type]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from itertools import pairwise
 from numbers import Number
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +21,15 @@ LARGEST = 2**53
 """The largest integer up to which a float64 tells every integer from the next."""
 
 
-def refuse(name: str, array: NDArray[np.generic], bad: NDArray[np.bool_], rule: str) -> NoReturn:
-    """Raise the error for the first entry of `array` that is `bad`."""
-    place = tuple(int(i) for i in np.argwhere(bad)[0])
-    where = f"{name}[{', '.join(map(str, place))}]" if place else name
-    raise ValueError(f"{where} is {array[place]}; {name} must be {rule}")
+def refuse(
+    name: str, array: NDArray[np.generic], bad: Any, rule: str, limit: ArrayLike | None = None
+) -> None:
+    """Raise the error for the first entry of `array` that is `bad`; `limit` ends its rule."""
+    if np.any(bad):
+        place = tuple(np.argwhere(bad)[0].tolist())
+        where = f"{name}[{', '.join(map(str, place))}]" if place else name
+        rule += "" if limit is None else f", {np.broadcast_to(limit, array.shape)[place]}"
+        raise ValueError(f"{where} is {array[place]}; {name} must be {rule}")
 
 
 def shown(value: object) -> str:
@@ -38,19 +43,28 @@ def reject(name: str, value: object, rule: str) -> NoReturn:
     raise ValueError(f"{name} is {shown(value)}; {name} must be {rule}")
 
 
-def as_array(name: str, values: object, *, lists: str = "") -> NDArray[Any]:
-    """Return `values` as an array, or say why they are not one, and where `lists` belong."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array; remove what is masked: {name}.compressed()")
-    if hasattr(values, "toarray"):
-        raise ValueError(f"{name} is a {type(values).__name__}; {name} must be a plain array")
+def as_array(
+    name: str,
+    values: object,
+    *,
+    flat: bool = False,
+    shape: Any = None,
+    of: str = "ranks",
+    lists: str = "",
+) -> NDArray[Any]:
+    """Return `values` as an array, if asked for of one axis, or of the shape that `of` has."""
+    if isinstance(values, np.ma.MaskedArray) or hasattr(values, "toarray"):
+        raise ValueError(f"{name} is a masked or sparse array; {name} must be a plain one")
     try:
-        return np.asarray(values)
-    except ValueError as error:
-        rule = f"{name} must be one rectangular array{lists}"
-        raise ValueError(f"{name} is ragged; {rule}") from error
+        array = np.asarray(values)
     except Exception as error:  # each kind of array has its own
-        raise ValueError(f"{name} is no array ({type(values).__name__}): {error}") from error
+        raise ValueError(f"{name} is ragged, or no array{lists}") from error
+    if flat and array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}; {name} must be one flat list")
+    if shape not in (None, array.shape):
+        rule = f"{of} has shape {shape}; {name} must be one for each of {of}"
+        raise ValueError(f"{name} has shape {array.shape}, {rule}")
+    return array
 
 
 def as_csr(matrix: Any) -> Any:
@@ -72,46 +86,39 @@ def as_integers(
     name: str,
     values: ArrayLike,
     low: int = 1,
-    high: IntArray | int = LARGEST,
+    high: int = LARGEST,
     high_name: str = "2**53",
     *,
+    flat: bool = False,
     lists: str = "",
 ) -> IntArray:
     """Return `values` as int64, or say which entry is not a whole number from `low` to `high`."""
     if hasattr(values, "columns"):
-        raise ValueError(
-            f"{name} is a {type(values).__name__}; pass a column, or {name}.to_numpy()"
-        )
-    array = as_array(name, values, lists=lists)
+        what = type(values).__name__
+        raise ValueError(f"{name} is a {what}; pass a column, or {name}.to_numpy()")
+    array = as_array(name, values, flat=flat, lists=lists)
     if array.size == 0:
         return np.zeros(array.shape, dtype=np.int64)
     inexact, kind = rounded(array), array.dtype
-    if array.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):
-            fractional = ~(np.isfinite(array) & (array == np.floor(array)))
-        if fractional.any():
-            refuse(name, array, fractional, "whole")
+    if kind.kind == "f":
+        refuse(name, array, array != np.floor(array), "whole")
         array = array.astype(np.float64)  # a smaller type cannot be compared with the largest
-    elif array.dtype.kind not in "iu":
-        what = shown(values) if array.dtype.kind == "O" else f"of type {array.dtype}"
-        raise ValueError(f"{name} is {what}; {name} must be whole numbers")
-    if (array < low).any():
-        refuse(name, array, array < low, f"at least {low}")
-    if (too_high := array > high).any():
-        refuse(name, array, np.broadcast_to(too_high, array.shape), f"at most {high_name}")
-    if inexact.any():
-        refuse(name, array, inexact, f"given as integers: {kind} rounds numbers of this size")
+    elif kind.kind not in "iu":
+        reject(name, values, "whole numbers")
+    refuse(name, array, array < low, f"at least {low}")
+    refuse(name, array, array > high, f"at most {high_name}")
+    refuse(name, array, inexact, f"given as integers: {kind} rounds numbers of this size")
     return array.astype(np.int64)
 
 
-def as_integer(name: str, value: object, low: int = 1) -> int:
-    """Return `value` as an int, or say why it is not one whole number of at least `low`."""
-    if type(value) is int and low <= value <= LARGEST:  # as nearly always
+def as_integer(
+    name: str, value: Any, low: int = 1, high: int = LARGEST, high_name: str = "2**53"
+) -> int:
+    """Return `value` as an int, or say why it is not one whole number from `low` to `high`."""
+    if type(value) is int and low <= value <= high:  # as nearly always
         return value
-    array = as_integers(name, value, low)  # type: ignore[arg-type]
-    if array.ndim or not array.size:
-        reject(name, value, "one whole number")
-    return int(array)
+    array = as_integers(name, value, low, high, high_name)
+    return int(array) if array.ndim == 0 else reject(name, value, "one whole number")
 
 
 def one_or_one_each(
@@ -122,20 +129,15 @@ def one_or_one_each(
     try:
         return np.broadcast_to(array, shape)
     except ValueError as error:
-        rule = f"{name} must be one number or one for each of {of}"
-        raise ValueError(
-            f"{name} has shape {array.shape}, {of} has shape {shape}; {rule}"
-        ) from error
+        rule = f"{of} has shape {shape}; {name} must be one number or one for each of {of}"
+        raise ValueError(f"{name} has shape {array.shape}, {rule}") from error
 
 
 def as_generator(rng: RNG) -> np.random.Generator:
     """Return a Generator, as SciPy does: fresh for None, else made from what is given."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if rng is None or isinstance(rng, np.random.SeedSequence):
+    known = rng is None or isinstance(rng, np.random.Generator | np.random.SeedSequence)
+    if known or (is_integer(rng) and rng >= 0):  # type: ignore[operator]
         return np.random.default_rng(rng)
-    if is_real(rng) and isinstance(rng, int | np.integer) and rng >= 0:
-        return np.random.default_rng(int(rng))
     reject("rng", rng, "None, an integer of 0 or above, a SeedSequence or a numpy.random.Generator")
 
 
@@ -152,14 +154,16 @@ def is_real(value: object) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool | np.timedelta64)
 
 
+def is_integer(value: object) -> bool:
+    """Tell whether a value is one integer, of Python or NumPy."""
+    return is_real(value) and isinstance(value, int | np.integer)
+
+
 def as_real(name: str, value: Any) -> float:
     """Return `value` as a float, NaN and infinity too, or say why it is no number."""
-    if not is_real(value):
-        reject(name, value, "a number")
-    try:
-        return float(value)
-    except OverflowError as error:
-        raise ValueError(f"{name} is {shown(value)}; {name} is too large") from error
+    if not is_real(value) or (isinstance(value, int) and abs(value) >= 2**1023):
+        reject(name, value, "a number that a float can hold")
+    return float(value)
 
 
 def as_number(name: str, value: object, *, zero: bool = False) -> float:
@@ -180,31 +184,41 @@ def as_confidence(name: str, value: object, low: float = 0.0) -> float:
 
 def as_probabilities(name: str, values: ArrayLike) -> FloatArray:
     """Return `values` as one flat array of probabilities that sum to 1."""
-    given = as_array(name, values)
-    if given.dtype.kind not in "fiu":
-        reject(name, values, "one array of numbers")
-    if given.ndim != 1:
-        raise ValueError(f"{name} has shape {given.shape}; {name} must be one flat array")
+    p = as_numbers(name, values, flat=True)
     labels = labels_of(values)
-    if labels is not None and list(labels) != list(range(1, len(given) + 1)):
+    if labels is not None and list(labels) != list(range(1, len(p) + 1)):
+        sort = f"{name}.reindex(range(1, size + 1), fill_value=0)"
         raise ValueError(
-            f"{name} has an index that is not 1, 2, ...; sort it by rank, as in "
-            f"{name}.reindex(range(1, size + 1), fill_value=0)"
+            f"{name} has an index that is not 1, 2, ...; sort it by rank, as in {sort}"
         )
-    p: FloatArray = given.astype(np.float64)
-    if (bad := ~(p >= 0)).any():
-        refuse(name, p, bad, "0 or above")
     if not abs(p.sum() - 1) < 1e-6:
         raise ValueError(f"{name} sums to {p.sum()}; {name} must sum to 1")
     return p
 
 
+def as_numbers(name: str, values: ArrayLike, **form: Any) -> FloatArray:
+    """Return `values` as an array of finite numbers of 0 or above; `form` is as in `as_array`."""
+    array = as_array(name, values, **form)
+    if array.size and array.dtype.kind not in "iuf":
+        reject(name, values, "numbers")
+    refuse(name, array, ~(np.isfinite(array) & (array >= 0)), "finite and 0 or above")
+    return array.astype(np.float64)
+
+
 def as_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     """Say which values are allowed if `value` is none of them."""
-    if isinstance(value, bool) or not any(
-        isinstance(value, type(choice)) and value == choice for choice in choices
-    ):
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         reject(name, value, f"one of {', '.join(map(repr, choices))}")
+
+
+def as_fields(values: Any, **checks: Callable[[str, Any], Any]) -> None:
+    """Check fields of a dataclass: these, which may be None by default, and those of `Literal`."""
+    for field in fields(values):
+        name, value = field.name, getattr(values, field.name, None)
+        if get_origin(field.type) is Literal:
+            as_choice(name, value, get_args(field.type))
+        elif name in checks and not (value is None and field.default is None):
+            object.__setattr__(values, name, checks[name](name, value))
 
 
 def as_kind(name: str, value: Any, kind: type[Any], example: str) -> Any:
@@ -272,8 +286,7 @@ def same_index(**values: object) -> None:
 def no_index(name: str, value: object, of: str = "the ranks") -> None:
     """Refuse labels that nothing later on could be compared with."""
     if index_of(value) is not None:
-        what = f"{name} is a {type(value).__name__} with an index"
-        raise ValueError(f"{what}; pass {name}.to_numpy() in the order of {of}")
+        raise ValueError(f"{name} has an index; pass {name}.to_numpy() in the order of {of}")
 
 
 def labels_of(value: object) -> Any:
@@ -286,8 +299,7 @@ def labels_of(value: object) -> Any:
 def no_labels(name: str, value: object, remedy: str) -> None:
     """Refuse labels that would be lost."""
     if labels_of(value) is not None:
-        what = f"{name} is a {type(value).__name__}"
-        raise ValueError(f"{what} whose index is not 0, 1, ...; {remedy}")
+        raise ValueError(f"{name} has an index that is not 0, 1, ...; {remedy}")
 
 
 def labeled_by(users: NDArray[Any] | None, **values: object) -> None:
@@ -332,59 +344,35 @@ def number_ids(
         return list(ids.values()), count_ids(argument, size, list(ids.values()), where), None
     if len(kinds) > 1:
         raise ValueError(f"{where} must be both names or both integers, not one of each")
+    codes, names = factorize(ids)
     if size is not None:
         raise ValueError(f"{argument} is {size}; give {argument} only where ids are integers")
-    codes, names = factorize(ids)
-    return (
-        np.split(codes, np.cumsum([len(array) for array in ids.values()])[:-1]),
-        len(names),
-        names,
-    )
+    return np.split(codes, np.cumsum([*map(len, ids.values())])[:-1]), len(names), names
 
 
 def as_ids(name: str, values: ArrayLike, *, numbers: bool = False) -> NDArray[Any]:
-    """Return ids as an array of int64 if they are numbers, as one of objects if they are not.
+    """Return ids as a flat array of int64 if they are numbers, else as one of objects.
 
     Numbers of rows or columns (`numbers`) are small, and integers that are names may be any.
     """
-    try:
-        array = np.asarray(values)
-    except Exception:  # as_integers explains it
-        array = np.empty(0)
-    masked = np.ma.isMaskedArray(values)
-    if array.dtype.kind == "O" and not masked and all(map(_is_integer, array.flat)):
+    array = as_array(name, values)
+    if array.dtype.kind == "O" and all(map(is_integer, array.flat)):
         values = array = np.asarray(array.tolist())
-    if array.dtype.kind in "biuf" or array.size == 0 or masked:
-        limits: Any = (
-            (0, LARGEST_ID, "2**31 - 1") if numbers else (-(2**63), 2**63 - 1, "2**63 - 1")
-        )
-        array = as_integers(name, values, *limits)
-    else:
-        array = _objects(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}; {name} must be one flat list")
-    return array
-
-
-def _is_integer(value: object) -> bool:
-    return is_real(value) and isinstance(value, int | np.integer)
-
-
-def _objects(values: Any) -> NDArray[Any]:
-    """Return an array of objects: NumPy's own strings lose zero bytes at the end."""
-    array = np.asarray(values, dtype=object)
-    if array.ndim == 2 and all(isinstance(value, tuple) for value in values):
-        array = np.empty(len(values), dtype=object)  # a tuple is one id
-        array[:] = values
-    return array
+    if array.dtype.kind in "biuf" or array.size == 0:
+        limits: Any = (0, LARGEST_ID, "2**31 - 1")
+        limits = limits if numbers else (-(2**63), 2**63 - 1, "2**63 - 1")
+        return as_integers(name, values, *limits, flat=True)
+    # NumPy's own strings lose zero bytes at the end, and a tuple is one id.
+    tuples = array.ndim == 2 and all(isinstance(value, tuple) for value in values)  # type: ignore[union-attr]
+    ids = np.empty(len(array), dtype=object) if tuples else np.asarray(values, dtype=object)
+    if tuples:
+        ids[:] = values
+    return as_array(name, ids, flat=True)
 
 
 def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> NDArray[Any]:
     """Return what instances are called: an array of int64, or one of objects, none missing."""
-    ids = as_ids(name, values)
-    if ids.shape != shape:
-        rule = f"{name} must be one for each of {of}"
-        raise ValueError(f"{name} has shape {ids.shape}, {of} has shape {shape}; {rule}")
+    ids = as_array(name, as_ids(name, values), shape=shape, of=of)
     if ids.dtype.kind == "O":
         factorize({name: ids})  # refuses what is missing
     return ids
@@ -392,30 +380,23 @@ def as_users(name: str, values: ArrayLike, shape: tuple[int, ...], of: str) -> N
 
 def as_names(argument: str, names: ArrayLike | None, size: int) -> NDArray[Any] | None:
     """Return what users or items are called, one name for each, or None where that is not known."""
-    import pandas as pd
-
     if names is None:
         return None
-    array = as_array(argument, names).copy()
-    if array.shape != (size,):
-        rule = f"{argument} must be a flat list of {size} names"
-        raise ValueError(f"{argument} has shape {array.shape}; {rule}")
-    if (again := pd.Series(array).duplicated().to_numpy()).any():
-        refuse(argument, array, again, "all different: each tells one from all others")
+    array = as_array(argument, names, flat=True).copy()
+    if len(array) != size:
+        raise ValueError(f"{argument} has {len(array)} names; {argument} must have {size}")
+    for i in repeated(array)[:1].tolist():
+        reject(f"{argument}[{i}]", array.tolist()[i], "different from all others")
     return read_only(array)
 
 
 def repeated(ids: NDArray[Any]) -> IntArray:
     """Return the positions of the ids that were there at an earlier position."""
-    if ids.dtype.kind != "O":
-        ascending = (ids[1:] > ids[:-1]).all()  # looks quickly at what is often so
-        if ascending or len(np.unique(ids)) == len(ids):
-            return np.empty(0, np.int64)
-    codes, names = factorize({"users": ids})
-    if len(names) == len(codes):
+    import pandas as pd
+
+    if ids.dtype.kind == "i" and (ids[1:] > ids[:-1]).all():  # quick, and often so
         return np.empty(0, np.int64)
-    order = np.argsort(codes, kind="stable")
-    return np.sort(order[1:][np.diff(codes[order]) == 0])
+    return np.flatnonzero(pd.Series(ids).duplicated())
 
 
 def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]:
@@ -430,12 +411,9 @@ def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]
     if names.dtype.kind == "O":
         wrong = [isinstance(name, Number | np.bool_) for name in names]
         for at in np.flatnonzero(np.append(wrong, True)[codes])[:1]:  # a missing one has code -1
-            starts = np.cumsum([0, *map(len, columns.values())])
-            column = int(np.searchsorted(starts, at, side="right")) - 1
-            raise ValueError(
-                f"{list(columns)[column]}[{at - starts[column]}] is {together[at]!r}; ids must be "
-                "all integers, or all names that are not numbers, and none may be missing"
-            )
+            places = [f"{name}[{i}]" for name, ids in columns.items() for i in range(len(ids))]
+            rule = "all integers, or all names that are not numbers, and none may be missing"
+            raise ValueError(f"{places[at]} is {together[at]!r}; ids must be {rule}")
     return codes.astype(np.int64), names
 
 
@@ -462,21 +440,18 @@ def count_ids(argument: str, size: int | None, columns: list[IntArray], where: s
     what = argument.removeprefix("n_").removesuffix("s")
     largest = max(int(ids.max(initial=-1)) for ids in columns)
     if size is not None:
-        n = as_integer(argument, size)
-        if n > LARGEST_ID + 1:
-            raise ValueError(f"{argument} is {size}; {argument} must be at most 2**31")
+        n = as_integer(argument, size, 1, LARGEST_ID + 1, "2**31")
         if largest >= n:
             raise ValueError(f"{argument} is {size}, but {where} have the {what} {largest}")
         return n
-    n_events = sum(map(len, columns))
-    if n_events == 0:
+    if not (n_events := sum(map(len, columns))):
         raise ValueError(f"{where} are empty; give {argument}, or at least one event")
     seen = np.zeros(min(largest, n_events) + 1, dtype=bool)  # so many cannot all be seen if larger
     for ids in columns:
         seen[ids[ids < len(seen)]] = True
     if not seen.all():
-        raise ValueError(
-            f"{where} must number the {what}s from 0 without a gap, but {what} {np.argmin(seen)} "
-            f"is missing and {largest} is there; give {argument}, or names as strings"
-        )
+        gap = f"but {what} {np.argmin(seen)} is missing and {largest} is there"
+        remedy = f"give {argument}, or names as strings"
+        rule = f"must number the {what}s from 0 without a gap"
+        raise ValueError(f"{where} {rule}, {gap}; {remedy}")
     return largest + 1

@@ -10,8 +10,6 @@ normalizer :math:`Z` is one number for the instance.
 A metric is therefore two short methods, `Metric.gain` and `Metric.normalizer`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Literal
@@ -19,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sampled_metrics._arguments import FloatArray, IntArray, as_choice, as_integer, as_real, refuse
+from sampled_metrics._arguments import FloatArray, IntArray, as_fields, as_integer, as_real, refuse
 from sampled_metrics.ranks import (
     Blocks,
     Ranks,
@@ -108,10 +106,8 @@ class Metric(ABC):
                 setattr(cls, known, vars(cls).get(known, False))
 
     def __post_init__(self) -> None:
-        """Check the cutoff, which only a metric with the default None may lack."""
-        for field in fields(self):  # type: ignore[arg-type]
-            if field.name == "k" and not (self.k is None and field.default is None):
-                object.__setattr__(self, "k", as_integer("k", self.k))
+        """Check the cutoff, which only a metric with the default None may lack, and choices."""
+        as_fields(self, k=as_integer)
 
     @abstractmethod
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -193,9 +189,9 @@ class Metric(ABC):
         if self.needs_n_items and rows.n_items is None:
             raise ValueError(f"n_items is None; {self} needs the number of ranked items")
         if rows.up_to is not None and (self.k is None or self.k > rows.up_to):
+            remedy = "give it a cutoff up to that, or rank further"
             raise ValueError(
-                f"ranks are known up to {rows.up_to}; {self} needs larger ones: give it a cutoff "
-                "of at most that, or rank further"
+                f"ranks are known up to {rows.up_to}; {self} needs larger ones: {remedy}"
             )
         with np.errstate(invalid="ignore", divide="ignore"):
             value = self._over_ties(rows) if rows.has_ties else self._in_order(rows)
@@ -300,12 +296,9 @@ class Metric(ABC):
         divided = np.flatnonzero((blocks.best <= k) & (k < blocks.best + blocks.size - 1))
         items = ranges(blocks.first[divided], blocks.n_relevant[divided])
         weights = np.ones(1) if row.gains is None else self.relevance_weight(row.gains[items])
-        unlike = len(np.unique(weights)) > 1
-        if len(divided) != 1 or unlike:
-            raise ValueError(
-                f"ranks has ties on which the normalizer of {self} depends; break them first, as "
-                'in ranks.break_ties("random", rng=0)'
-            )
+        if len(divided) != 1 or len(np.unique(weights)) > 1:
+            remedy = 'break them first, as in ranks.break_ties("random", rng=0)'
+            raise ValueError(f"ranks has ties on which the normalizer of {self} depends; {remedy}")
         from scipy.stats import hypergeom
 
         inside = k - int(blocks.best[divided[0]]) + 1
@@ -316,25 +309,15 @@ class Metric(ABC):
             kept = np.append(np.arange(items[0] + h), np.arange(items[-1] + 1, len(row.best)))
             tied = row.n_tied.copy()
             tied[items] = inside - 1
-            total += p[h] * float(
-                self(
-                    trusted(
-                        row.best[kept],
-                        offsets_of(np.array([len(kept)])),
-                        row.n_relevant,
-                        n_tied=tied[kept],
-                        n_items=row.n_items,
-                        n_predicted=row.n_predicted,
-                        gains=None if row.gains is None else row.gains[kept],
-                        ideal_gains=row.ideal_gains,
-                    )
-                )[0]
-            )
+            more = {} if row.gains is None else {"gains": row.gains[kept]}
+            offsets = offsets_of(np.array([len(kept)]))
+            fewer = row.with_best(row.best[kept], offsets=offsets, n_tied=tied[kept], **more)
+            total += p[h] * float(self(fewer)[0])
         return total
 
     def _sums_up_to(self, last: IntArray, n: int | None) -> FloatArray:
         """Return the sum of the gains at the ranks 1, ..., last, each a whole number from 0."""
-        ends = last if self.k is None else np.minimum(last, self.k)
+        ends = self._capped(last)
         sums, total = np.zeros(ends.shape), 0.0
         for start in range(0, int(ends.max(initial=0)), PIECE):
             stop = min(start + PIECE, int(ends.max()))
@@ -396,10 +379,8 @@ class Metric(ABC):
 
     def _n_predicted(self, rows: Ranks) -> IntArray:
         if rows.n_predicted is None:
-            raise ValueError(
-                'denominator is "predicted"; it needs the lengths of the lists of recommendations, '
-                "as Ranks.from_recommendations keeps them"
-            )
+            need = "the lengths of the lists, as Ranks.from_recommendations keeps them"
+            raise ValueError(f'denominator is "predicted"; it needs {need}')
         return np.maximum(self._capped(rows.n_predicted), 1)
 
     def _n_hits(self, rows: Ranks) -> IntArray:
@@ -493,11 +474,6 @@ class Precision(Metric):
     k: int
     denominator: Literal["k", "predicted"] = "k"
 
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        super().__post_init__()
-        as_choice("denominator", self.denominator, ("k", "predicted"))
-
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Count the item: see `Metric.gain`."""
         return np.ones(np.shape(rank))
@@ -537,11 +513,6 @@ class Recall(Metric):
     rank_only = smooth = True
     k: int
     denominator: Literal["relevant", "capped"] = "relevant"
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        super().__post_init__()
-        as_choice("denominator", self.denominator, ("relevant", "capped"))
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Count the item: see `Metric.gain`."""
@@ -617,11 +588,6 @@ class AveragePrecision(Metric):
     k: int | None = None
     denominator: Literal["capped", "relevant", "hits", "predicted"] = "capped"
 
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        super().__post_init__()
-        as_choice("denominator", self.denominator, ("capped", "relevant", "hits", "predicted"))
-
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         """Return the precision at the item's rank: see `Metric.gain`."""
         return order / rank
@@ -630,11 +596,7 @@ class AveragePrecision(Metric):
         self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
     ) -> FloatArray:
         """Return the mean in closed form (McSherry & Najork 2008)."""
-        last = (
-            blocks.best + blocks.size - 1
-            if self.k is None
-            else np.minimum(blocks.best + blocks.size - 1, self.k)
-        )
+        last = self._capped(blocks.best + blocks.size - 1)
         step = (blocks.n_relevant - 1) / (blocks.size - 1)
         inverse = _harmonic(blocks.best, last)
         length = np.maximum(last - blocks.best + 1, 0)
@@ -684,8 +646,7 @@ class ReciprocalRank(Metric):
         self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
     ) -> FloatArray:
         """Return the mean in closed form (McSherry & Najork 2008): only the first item counts."""
-        last = blocks.best + blocks.size - 1
-        ends = last if self.k is None else np.minimum(last, self.k)
+        ends = self._capped(blocks.best + blocks.size - 1)
         found = _harmonic(blocks.best, ends) / blocks.size
         for i in np.flatnonzero(blocks.n_relevant > 1):
             rank = np.arange(blocks.best[i], ends[i] + 1)
@@ -744,8 +705,6 @@ class NDCG(Metric):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        as_choice("ideal", self.ideal, ("relevant", "hits", "full"))
-        as_choice("gains", self.gains, ("linear", "exponential"))
         if self.ideal == "full" and self.k is None:
             raise ValueError('k is None; NDCG with ideal "full" needs a cutoff')
 
@@ -757,10 +716,7 @@ class NDCG(Metric):
         """Return g or 2**g - 1: see `Metric.relevance_weight`."""
         if self.gains == "linear":
             return relevance
-        if (relevance > 1000).any():
-            refuse(
-                "gains", relevance, relevance > 1000, 'at most 1000 where gains is "exponential"'
-            )
+        refuse("gains", relevance, relevance > 1000, 'at most 1000 where gains is "exponential"')
         weight: FloatArray = np.expm1(relevance * np.log(2.0))
         return weight
 

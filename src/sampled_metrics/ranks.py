@@ -7,9 +7,11 @@ relevant item for each instance, is accepted wherever a `Ranks` is, and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,7 +26,9 @@ from sampled_metrics._arguments import (
     as_generator,
     as_integer,
     as_integers,
+    as_numbers,
     as_users,
+    entries,
     factorize,
     index_of,
     labeled_by,
@@ -34,6 +38,7 @@ from sampled_metrics._arguments import (
     one_or_one_each,
     read_only,
     refuse,
+    reject,
     repeated,
     same_index,
     shown,
@@ -227,33 +232,40 @@ class Ranks:
         up_to: int | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
-        each = {"ranks": ranks, "n_tied": n_tied, "n_items": n_items, "gains": gains}
-        each |= {"catalog": catalog, "weights": weights}
-        same_index(**each, users=users)
-        best = flat_integers("ranks", ranks, 1)
-        tied = one_or_one_each("n_tied", n_tied, best.shape, low=0)
-        sizes: dict[str, Any] = {"n_items": n_items, "catalog": catalog}
-        for name, given in sizes.items():
-            if given is not None:
-                sizes[name] = one_or_one_each(name, given, best.shape, low=1)
+        each: dict[str, Any] = {"n_items": n_items, "catalog": catalog}
+        each |= {"gains": gains, "weights": weights}
+        same_index(ranks=ranks, n_tied=n_tied, **each, users=users)
+        best = as_integers("ranks", ranks, flat=True, lists=FROM_LISTS)
         names = None if users is None else as_users("users", users, best.shape, "ranks")
         if labels_of(users) is None:
-            labeled_by(names, **each)
-        for name, given in (("gains", gains), ("weights", weights)):
-            sizes[name] = None if given is None else _positive(name, given, best.shape)
-        _check_sizes(best + tied, sizes["n_items"], sizes["catalog"], "n_items - n_tied")
+            labeled_by(names, ranks=ranks, n_tied=n_tied, **each)
+        tied = one_or_one_each("n_tied", n_tied, best.shape, low=0)
+        for name, given in each.items():
+            if name in ("gains", "weights") and given is not None:
+                each[name] = as_numbers(name, given, shape=best.shape)
+                refuse(name, each[name], each[name] == 0, "above 0")
+            elif given is not None:
+                each[name] = one_or_one_each(name, given, best.shape, low=1)
+        n, degrees = each["n_items"], each.pop("gains")
+        if n is not None:
+            refuse("ranks", best, best + tied > n, "at most n_items - n_tied", n - tied)
+        _check_catalog(n, each["catalog"])
         limit = None if up_to is None else as_integer("up_to", up_to)
-        degrees = sizes.pop("gains")
         instance = None
         if names is not None:
             instance = factorize({"users": names})[0]
             first = np.unique(instance, return_index=True)[1]
-            if len(first) < len(best):
-                _check_blocks(best, tied, instance, names)
-                _check_alike(sizes, first[instance], names)
-            sizes["users"] = names
-            sizes = {name: None if each is None else each[first] for name, each in sizes.items()}
-        self.__dict__.update(gathered(best, tied, instance, degrees, up_to=limit, **sizes).__dict__)
+            for bad, rule in misfits(best, tied, instance) if len(first) < len(best) else ():
+                refuse("ranks", best, bad, f"with n_tied of one ranking for each of users: {rule}")
+            for name, given in each.items():
+                if given is not None:
+                    of_first = given[first[instance]]
+                    refuse(
+                        name, given, given != of_first, "the same for all items of a user", of_first
+                    )
+                    each[name] = given[first]
+            each["users"] = names[first]
+        self.__dict__.update(gathered(best, tied, instance, degrees, up_to=limit, **each).__dict__)
 
     @classmethod
     def from_lists(
@@ -304,7 +316,7 @@ class Ranks:
         array([4., 1.])
         """
         same_index(ranks=ranks, gains=gains, n_items=n_items, users=users)
-        given, counts = flat_ranks(ranks)
+        given, counts = flattened("ranks", ranks, as_integers, Set)
         own = labels_of(ranks) if users is None else users
         names = None if own is None else as_users("users", own, counts.shape, "ranks").copy()
         if labels_of(users) is None:
@@ -312,32 +324,30 @@ class Ranks:
                 names, ranks=ranks, gains=gains, n_items=n_items, n_relevant=n_relevant,
                 catalog=catalog,
             )  # fmt: skip
-        if names is not None and (again := repeated(names)).size:
-            raise ValueError(
-                f"users[{again[0]}] is {names.tolist()[again[0]]!r}, like an earlier one; each "
-                "instance must have a name of its own"
-            )
+        if names is not None:
+            for x in repeated(names)[:1]:
+                reject(f"users[{x}]", names.tolist()[x], "different from all others")
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
         values = given[order]
         for at in np.flatnonzero((np.diff(values) == 0) & (np.diff(instance) == 0))[:1]:
-            raise ValueError(
-                f"ranks[{instance[at]}] holds rank {values[at]} twice; "
-                "two items cannot share one position"
-            )
+            twice = f"ranks[{instance[at]}] holds rank {values[at]} twice"
+            raise ValueError(f"{twice}; two items cannot share one position")
         gain = ideal = None
-        if gains is not None:
-            if n_relevant is not None:
-                raise ValueError("n_relevant is given beside gains; give a list of all gains")
-            gain = flat_gains(gains, counts)[order]
-            values, instance, gain = values[gain > 0], instance[gain > 0], gain[gain > 0]
-            counts = np.bincount(instance, minlength=len(counts))
-            ideal = gain[np.lexsort((-gain, instance))]
         relevant = counts
         if n_relevant is not None:
+            if gains is not None:
+                raise ValueError("n_relevant is given beside gains; give a list of all gains")
             relevant = one_or_one_each("n_relevant", n_relevant, counts.shape, low=0)
-            if (few := relevant < counts).any():
-                refuse("n_relevant", relevant, few, "at least the number of the ranks")
+            refuse("n_relevant", relevant, relevant < counts, "at least the number of the ranks")
+        if gains is not None:
+            listed, sizes = flattened("gains", gains, as_numbers, Iterator)
+            as_array("gains", sizes, shape=counts.shape)
+            refuse("the length of gains", sizes, sizes != counts, "that of ranks", counts)
+            gain = listed[order]
+            values, instance, gain = values[gain > 0], instance[gain > 0], gain[gain > 0]
+            relevant = counts = np.bincount(instance, minlength=len(counts))
+            ideal = gain[np.lexsort((-gain, instance))]
         n, all_items = (
             None if given is None else one_or_one_each(name, given, counts.shape, low=1)
             for name, given in (("n_items", n_items), ("catalog", catalog))
@@ -495,17 +505,14 @@ class Ranks:
 
 def trusted(best: IntArray, offsets: IntArray, n_relevant: IntArray, **more: Any) -> Ranks:
     """Return ranks from values that were checked; `more` are other attributes of `Ranks`."""
-    made = object.__new__(Ranks)
-    _set(made, {"best": best, "offsets": offsets, "n_relevant": n_relevant} | more)
-    return made
-
-
-def _set(ranks: Ranks, content: dict[str, Any]) -> None:
-    content = dict.fromkeys(field.name for field in fields(Ranks)) | content
+    content = dict.fromkeys(field.name for field in fields(Ranks)) | more
+    content |= {"best": best, "offsets": offsets, "n_relevant": n_relevant}
     if content["n_tied"] is None:
-        content["n_tied"] = np.broadcast_to(np.int64(0), content["best"].shape)
+        content["n_tied"] = np.broadcast_to(np.int64(0), best.shape)
+    made = object.__new__(Ranks)
     for name, value in content.items():
-        ranks.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+        made.__dict__[name] = read_only(value) if isinstance(value, np.ndarray) else value
+    return made
 
 
 def one_relevant_each(
@@ -552,16 +559,6 @@ def gathered(
     return trusted(best, offsets, n_tied=n_tied, gains=gains, **made)
 
 
-def _check_blocks(best: IntArray, tied: IntArray, instance: IntArray, users: Any) -> None:
-    """Refuse items of a user that cannot come from one ranking."""
-    for bad, rule in misfits(best, tied, instance):
-        for i in np.flatnonzero(bad)[:1].tolist():
-            raise ValueError(
-                f"ranks[{i}] is {best[i]} with n_tied {tied[i]}, which does not fit the other "
-                f"items of user {users[i]}; {rule}"
-            )
-
-
 def misfits(
     best: IntArray, tied: IntArray, instance: IntArray
 ) -> Iterator[tuple[NDArray[np.bool_], str]]:
@@ -583,47 +580,13 @@ def misfits(
         yield found, rule
 
 
-def _check_alike(each: dict[str, Any], first: IntArray, users: Any) -> None:
-    """Refuse what is one for each user, and differs from that of the user's first item."""
-    for name, given in each.items():
-        if given is not None and (bad := given != given[first]).any():
-            i = int(np.argmax(bad))
-            raise ValueError(
-                f"{name}[{i}] is {given[i]}, {name}[{first[i]}] is {given[first[i]]}, and both are "
-                f"of user {users[i]}; all items of a user must have the same {name}"
-            )
-
-
-def _check_sizes(
-    worst: IntArray, n_items: IntArray | None, catalog: IntArray | None, limit: str
-) -> None:
-    """Refuse ranks beyond the candidates, and more candidates than there are items."""
-    if n_items is not None and (bad := worst > n_items).any():
-        i = int(np.argmax(bad))
-        raise ValueError(f"ranks[{i}] must be at most {limit}; n_items is {n_items[i]}")
-    _check_catalog(n_items, catalog)
-
-
 def _check_catalog(n_items: IntArray | None, catalog: IntArray | None) -> None:
     """Refuse more candidates than there are items."""
     if catalog is None:
         return
     if n_items is None:
-        raise ValueError("catalog is given without n_items; give the number of candidates, too")
-    if (bad := catalog < n_items).any():
-        refuse("catalog", catalog, bad, "at least n_items, the number of candidates")
-
-
-def _positive(name: str, values: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    given = as_gains(name, values)
-    if given.shape != shape:
-        raise ValueError(
-            f"{name} has shape {given.shape}, ranks has shape {shape}; {name} must be one for each "
-            "of ranks"
-        )
-    if (bad := given <= 0).any():
-        refuse(name, given, bad, "above 0")
-    return given
+        raise ValueError("catalog is given without n_items; give n_items, too")
+    refuse("catalog", catalog, catalog < n_items, "at least n_items", n_items)
 
 
 def _distinct(
@@ -643,80 +606,57 @@ def as_ranks(
 ) -> tuple[Ranks, tuple[int, ...]]:
     """Return ranks as a `Ranks` that knows `n_items` if anyone does, and the shape of results."""
     if isinstance(given, Ranks):
-        n = known_items(name, given, n_items)
-        if n is given.n_items or n is None:
-            return given, (len(given),)
-        check_within(name, given, n)
-        return given.with_sizes(n_items=n), (len(given),)
+        shape: tuple[int, ...] = (len(given),)
+        if n_items is not None:
+            no_index("n_items", n_items)
+            n = one_or_one_each("n_items", n_items, shape, low=1, of=name)
+            if given.n_items is not None:
+                rule = f"left out, given as the catalog of a sample, or what {name} knows"
+                refuse("n_items", n, n != given.n_items, rule, given.n_items)
+                return given, shape
+            check_within(name, given, n)
+            given = given.with_sizes(n_items=n)
+        return given, shape
     values = as_integers(name, given, lists=FROM_LISTS)
-    n = None
-    if n_items is not None:
-        same_index(**{name: given, "n_items": n_items})
-        n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
-        if (values > n).any():
-            refuse(name, values, values > n, f"at most n_items, {n[values > n][0]}")
-        n = n.ravel()
-    return one_relevant_each(values.ravel(), n), values.shape
-
-
-def known_items(name: str, ranks: Ranks, n_items: ArrayLike | None) -> IntArray | None:
-    """Return the number of items that the ranks know or the caller gives; both must agree."""
     if n_items is None:
-        return ranks.n_items
-    no_index("n_items", n_items)
-    n = one_or_one_each("n_items", n_items, (len(ranks),), low=1, of=name)
-    if ranks.n_items is None:
-        return n
-    for x in np.flatnonzero(n != ranks.n_items)[:1]:
-        raise ValueError(
-            f"n_items is {n[x]} for instance {x}, but {name} knows that it is "
-            f"{ranks.n_items[x]}; leave n_items out"
-        )
-    return ranks.n_items
+        return one_relevant_each(values.ravel()), values.shape
+    same_index(**{name: given, "n_items": n_items})
+    n = one_or_one_each("n_items", n_items, values.shape, low=1, of=name)
+    refuse(name, values, values > n, "at most n_items", n)
+    return one_relevant_each(values.ravel(), n.ravel()), values.shape
 
 
 def check_within(name: str, ranks: Ranks, n: IntArray | None) -> None:
     """Refuse a rank above its instance's number of items, or more relevant items than these."""
-    if n is None:
-        return
-    for x in np.flatnonzero(ranks.n_relevant > n)[:1]:
-        raise ValueError(
-            f"n_items is {n[x]} for instance {x}, which has {ranks.n_relevant[x]} relevant items"
-        )
-    worst = ranks.best + ranks.n_tied
-    for at in np.flatnonzero(worst > n[ranks.instance])[:1]:
-        x = int(ranks.instance[at])
-        raise ValueError(
-            f"{name}[{x}] holds rank {worst[at]}; ranks must be at most n_items, {n[x]}"
-        )
+    if n is not None:
+        last = np.zeros(len(ranks), dtype=np.int64)
+        np.maximum.at(last, ranks.instance, ranks.best + ranks.n_tied)
+        relevant = ranks.n_relevant
+        refuse("n_items", n, n < relevant, "at least the number of relevant items", relevant)
+        refuse(name, last, last > n, "at most n_items", n)
 
 
 def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
     """Refuse what cannot be ranks among the relevant items and so many sampled ones."""
     check_all_ranked(name, ranks)
-    n = ranks.n_relevant + n_samples
-    if ranks.n_items is not None and (bad := ranks.n_items != n).any():
-        refuse(f"{name}.n_items", ranks.n_items, bad, "n_samples and the relevant items together")
+    n, together = ranks.n_relevant + n_samples, "n_samples + the number of relevant items"
+    if ranks.n_items is not None:
+        refuse(f"{name}.n_items", ranks.n_items, ranks.n_items != n, together, n)
     worst, most = ranks.best + ranks.n_tied, np.broadcast_to(n_samples, n.shape)[ranks.instance]
-    if (bad := worst - ranks.order > most).any():
-        one = f"1, {most[bad][0] + 1}"
-        relevant = one if ranks.is_one_each else "the number of relevant items"
-        refuse(name, worst, bad, f"at most n_samples + {relevant}")
+    high = most + ranks.n_relevant[ranks.instance]
+    refuse(name, worst, worst - ranks.order > most, f"at most {together}", high)
 
 
 def check_exact(name: str, ranks: Ranks) -> None:
     """Refuse ranks that are a sample's: nothing may take them for exact ones."""
     if ranks.is_sample:
-        raise ValueError(
-            f"{name} is a sample: {ranks.n_items[0]} candidates of {ranks.catalog[0]} items; "  # type: ignore[index]
-            "exact ranks are needed"
-        )
+        of = f"{ranks.n_items[0]} candidates of {ranks.catalog[0]} items"  # type: ignore[index]
+        raise ValueError(f"{name} is a sample: {of}; exact ranks are needed")
 
 
 def check_all_ranked(name: str, ranks: Ranks, why: str = "among all items") -> None:
     """Refuse a relevant item that has no rank: it may have any behind the recommended ones."""
-    if (unranked := np.flatnonzero(ranks.n_ranked < ranks.n_relevant)).size:
-        x = unranked[0]
+    for x in np.flatnonzero(ranks.n_ranked < ranks.n_relevant)[:1]:
         known = "" if ranks.up_to is None else f", which are known up to {ranks.up_to}"
         raise ValueError(
             f"{name}[{x}] has {ranks.n_relevant[x]} relevant items but {ranks.n_ranked[x]} ranks"
@@ -726,13 +666,10 @@ def check_all_ranked(name: str, ranks: Ranks, why: str = "among all items") -> N
 
 def check_one_each(name: str, ranks: Ranks) -> None:
     """Refuse ties where several items of a user are relevant, or gains: nobody averages these."""
-    if not ranks.has_ties or (ranks.is_one_each and ranks.gains is None):
-        return
-    what = "gains" if ranks.gains is not None else "users with several relevant items"
-    raise ValueError(
-        f"{name} has ties and {what}; break the ties first, as in "
-        f'{name}.break_ties("random", rng=0)'
-    )
+    if ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
+        what = "gains" if ranks.gains is not None else "users with several relevant items"
+        rule = f'break the ties first, as in {name}.break_ties("random", rng=0)'
+        raise ValueError(f"{name} has ties and {what}; {rule}")
 
 
 def users_of(name: str, given: Any) -> NDArray[Any] | None:
@@ -742,9 +679,8 @@ def users_of(name: str, given: Any) -> NDArray[Any] | None:
     if (index := index_of(given)) is None:
         return None
     users = as_users(f"{name}.index", index, (len(given),), name)
-    if (again := repeated(users)).size:
-        user = shown(users.tolist()[again[0]])
-        raise ValueError(f"{name} has user {user} twice; give one rank per user")
+    for x in repeated(users)[:1]:
+        raise ValueError(f"{name} has user {shown(users.tolist()[x])} twice; give each user once")
     return users
 
 
@@ -760,71 +696,24 @@ def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     return np.asarray(np.arange(size) + np.repeat(starts - (ends - lengths), lengths))
 
 
-def flat_integers(name: str, values: ArrayLike, low: int) -> IntArray:
-    flat = as_integers(name, values, low, lists=FROM_LISTS)
-    if flat.ndim != 1:
-        raise ValueError(f"{name} has shape {flat.shape}; {name} must be flat")
-    return flat
+def flattened(
+    name: str, lists: Any, check: Callable[..., NDArray[Any]], listed: type[Any]
+) -> tuple[NDArray[Any], IntArray]:
+    """Return the numbers of all lists in one flat array, and how many are in each.
 
-
-def flat_ranks(ranks: Any) -> tuple[IntArray, IntArray]:
-    """Return all ranks in one flat array, and their number per instance."""
-    if isinstance(ranks, str | bytes) or not isinstance(ranks, Iterable):
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
-    if hasattr(ranks, "to_numpy"):  # a DataFrame would give the names of its columns
-        ranks = ranks.to_numpy()
-    if getattr(ranks, "ndim", 1) == 0:
-        raise ValueError(f"ranks is {shown(ranks)}; ranks must be a list of ranks per instance")
-    given = ranks.values() if isinstance(ranks, Mapping) else ranks
-    rows: list[Any] = [list(row) if isinstance(row, Set) else row for row in given]
-    if not all(type(row) is list for row in rows) or not _plain(rows):
-        for x, row in enumerate(rows):  # slower, and says where something else is
-            rows[x] = as_integers(f"ranks[{x}]", row)
-            if rows[x].ndim != 1:
-                raise ValueError(
-                    f"ranks[{x}] is {shown(row)}; each instance must be a list of ranks"
-                )
-    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    flat = (rank for row in rows for rank in row)
-    return np.fromiter(flat, dtype=np.int64, count=int(counts.sum())), counts
-
-
-def _plain(rows: list[list[Any]]) -> bool:
-    """Tell whether lists hold nothing but integers from 1 to a size that fits."""
-    kinds = {type(rank) for row in rows for rank in row}
-    return kinds <= {int} and all(0 < rank < 2**53 for row in rows for rank in row)
-
-
-def flat_gains(gains: Any, counts: IntArray) -> FloatArray:
-    """Return all gains in one flat array, or say which is not a number of 0 or above."""
-    if hasattr(gains, "to_numpy"):
-        gains = gains.to_numpy()
-    if (
-        isinstance(gains, str | bytes | Mapping)
-        or not isinstance(gains, Iterable)
-        or getattr(gains, "ndim", 1) == 0
-    ):
-        raise ValueError(f"gains is {shown(gains)}; gains must be a list of gains per instance")
-    rows: list[Any] = [
-        list(row) if isinstance(row, Iterable) and not hasattr(row, "__len__") else row
-        for row in gains
+    `check` makes an array of each list, which may be one of the class `listed`, too.
+    """
+    values = lists.to_numpy() if hasattr(lists, "to_numpy") else lists  # not a table's columns
+    if listed is Set and isinstance(lists, Mapping):
+        values = lists.values()
+    rows = [
+        list(row) if isinstance(row, listed) else row
+        for row in entries(name, values, "[[3, 1], [2]]")
     ]
-    if len(rows) != len(counts):
-        raise ValueError(f"gains has {len(rows)} instances, ranks has {len(counts)}")
-    for x, row in enumerate(rows):
-        rows[x] = as_array(f"gains[{x}]", row)
-        if rows[x].shape != (counts[x],):
-            raise ValueError(
-                f"gains[{x}] has shape {rows[x].shape}; it must have {counts[x]} gains"
-            )
-        as_gains(f"gains[{x}]", rows[x])
-    return np.concatenate([*rows, np.empty(0)]).astype(np.float64)
-
-
-def as_gains(name: str, gains: ArrayLike) -> FloatArray:
-    row = as_array(name, gains)
-    if row.size and row.dtype.kind not in "iuf":
-        raise ValueError(f"{name} is {shown(gains)}; gains must be numbers")
-    if (bad := ~(np.isfinite(row) & (row >= 0))).any():
-        refuse(name, row, bad, "finite and 0 or above")
-    return row.astype(np.float64)
+    together = chain.from_iterable
+    if {*map(type, rows)} <= {list} and {*map(type, together(rows))} <= {int, float}:
+        with suppress(ValueError):  # what follows is slower, and tells in which list it is
+            return check(name, [*together(rows)]), np.array([*map(len, rows)], dtype=np.int64)
+    arrays = [check(f"{name}[{x}]", row, flat=True) for x, row in enumerate(rows)]
+    counts = np.array([*map(len, arrays)], dtype=np.int64)
+    return np.concatenate([np.empty(0, np.int64), *arrays]), counts

@@ -178,7 +178,7 @@ def test_instances_that_are_not_those_of_the_draw():
         fitted.terms(2)
     assert fitted.terms(2, n_items=40).shape == (2, 10)
     with pytest.raises(
-        ValueError, match=r"draw.n_items has shape \(1, 2\); a fit needs one number"
+        ValueError, match=r"draw.n_items has shape \(1, 2\); draw.n_items must be flat"
     ):
         Uncorrected().fit(NDCG(), Draw(9, n_items=[[40, 50]]))
 
@@ -245,7 +245,7 @@ def test_what_an_estimator_of_ones_own_returns_is_checked(wrong):
         def solve(self, problem):
             return wrong
 
-    with pytest.raises(ValueError, match=r"Wrong\(\).solve\(problem\) .* one number for each"):
+    with pytest.raises(ValueError, match=r"Wrong\.solve\(\) is .*; .* must be 4 numbers"):
         Wrong().fit(Recall(k=1), Draw(3, n_items=9))
 
 
@@ -256,15 +256,15 @@ def test_what_an_estimator_of_ones_own_returns_is_checked(wrong):
 def test_bad_sampled_and_exact_ranks(estimator):
     fitted = estimator.fit(Recall(k=10), Draw(M, n_items=N))
     with pytest.raises(
-        ValueError, match=r"sampled_ranks\[1\] is 32; .* at most n_samples \+ 1, 31"
+        ValueError, match=r"sampled_ranks\[1\] is 32; .* at most n_samples \+ .*, 31"
     ):
         fitted([1, 32])
     with pytest.raises(ValueError, match=r"sampled_ranks\[0\] is 0; .* at least 1"):
         fitted([0])
-    with pytest.raises(ValueError, match="sampled_ranks is a masked array"):
+    with pytest.raises(ValueError, match="sampled_ranks is a masked or sparse array"):
         fitted(np.ma.masked_equal([1, 2], 2))
     with pytest.raises(
-        ValueError, match=r"sampled_ranks.n_items\[0\] is 30; .* n_samples and the relevant"
+        ValueError, match=r"sampled_ranks.n_items\[0\] is 30; .* n_samples \+ .*, 31"
     ):
         fitted(Ranks([1], 0, 30))
     with pytest.raises(ValueError, match="sampled_ranks has ties and users with several"):
@@ -272,7 +272,7 @@ def test_bad_sampled_and_exact_ranks(estimator):
     for call in (fitted.expectation, fitted.bias, fitted.variance):
         with pytest.raises(ValueError, match=r"ranks\[1\] is 501; ranks must be at most n_items"):
             call([1, 501])
-        with pytest.raises(ValueError, match="n_items is 500 for instance 0, but ranks knows"):
+        with pytest.raises(ValueError, match=r"n_items.* is 500; .* what ranks knows, 400"):
             call(Ranks([1], 0, 400))
         with pytest.raises(ValueError, match="draw is 30; draw must be a Draw"):
             call([1], 30)
@@ -308,11 +308,11 @@ def test_bad_terms():
         fitted.terms(0)
     with pytest.raises(ValueError, match=r"n_relevant is 2.5; n_relevant must be whole"):
         fitted.terms(2.5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="n_relevant is 20; of 20 items, one or more must be irr"):
+    with pytest.raises(ValueError, match="n_relevant is 20; too few of 20 items are irrelevant"):
         fitted.terms(20)
     assert fitted.terms(19).shape == (19, 11)
     without = Uncorrected().fit(Recall(k=2), Draw(10, n_items=20, replacement=False))
-    with pytest.raises(ValueError, match="n_relevant is 11; of 20 items, 10 or more must be irr"):
+    with pytest.raises(ValueError, match="n_relevant is 11; too few of 20 items are irr"):
         without.terms(11)
     assert without.terms(10).shape == (10, 11)
     believed = BiasVariance(0.1, np.full(20, 0.05)).fit(Recall(k=2), Draw(10, n_items=20))
@@ -338,5 +338,5 @@ def test_less_bias_than_uncorrected(estimator, metric):
 
 def test_exact_ranks_are_not_sampled_ones():
     exact, draw = Ranks.from_lists([[1], [7], [15]], n_items=1000), Draw(20, n_items=1000)
-    with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples and"):
+    with pytest.raises(ValueError, match=r"sampled_ranks\.n_items\[0\] is 1000; .* n_samples \+"):
         Uncorrected().fit(Recall(k=10), draw)(exact)

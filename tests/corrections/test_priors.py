@@ -393,7 +393,7 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
     [
         ({"sampled_ranks": []}, "sampled_ranks is empty; sampled_ranks must hold a rank"),
         ({"sampled_ranks": [1, 0]}, r"sampled_ranks\[1\] is 0; .* at least 1"),
-        ({"sampled_ranks": [12]}, r"sampled_ranks\[0\] is 12; .* at most n_samples \+ 1"),
+        ({"sampled_ranks": [12]}, r"sampled_ranks\[0\] is 12; .* at most n_samples \+ "),
         ({"sampled_ranks": [5, 5], "n_samples": [4, 3]}, r"sampled_ranks\[1\] is 5; .* at most"),
         ({"sampled_ranks": [1.5]}, r"sampled_ranks\[0\] is 1.5; sampled_ranks must be whole"),
         ({"sampled_ranks": Ranks([1], 1, 11)}, "sampled_ranks has ties; break them"),
@@ -423,11 +423,11 @@ def test_where_users_are_looked_at_closely_their_rank_is_known():
         ({"gamma": -1}, "gamma is -1; gamma must be positive"),
         (
             {"method": "entropy", "n_samples": [10, 9, 10], "sampled_ranks": [1, 2, 3]},
-            'n_samples is 10 for one user and 9 for another; for method "entropy" .* use method=',
+            "n_samples.* is 9; .* unless method is .likelihood., 10",
         ),
         (
             {"method": "entropy", "draw": Draw(10, n_items=[20, 20, 25])},
-            "draw.n_items is 20 for one user and 25 for another;",
+            "draw.n_items.* is 25; .* unless method is .likelihood., 20",
         ),
     ],
 )
@@ -454,8 +454,8 @@ def test_a_gamma_that_is_never_reached(gamma):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"sizes": []}, "sizes is .*; sizes must be a flat list of numbers"),
-        ({"sizes": 100}, "sizes is 100; sizes must be a flat list of numbers"),
+        ({"sizes": []}, "sizes is .*; sizes must "),
+        ({"sizes": 100}, r"sizes has shape \(\); sizes must "),
         ({"sizes": [10, 10]}, r"sizes\[1\] is 10; sizes must be ascending"),
         ({"sizes": [0, 10]}, r"sizes\[0\] is 0; sizes must be at least 1"),
         ({"ranks": [1, 21]}, "ranks.* is 21; ranks must be at most n_items"),
@@ -465,12 +465,12 @@ def test_a_gamma_that_is_never_reached(gamma):
             {"ranks": Ranks([1, 2], 0, 20, users=[3, 3])},
             r"ranks\[0\] has 2 relevant items",
         ),
-        ({"ranks": Ranks([1, 2], 0, 30)}, "n_items is 20 for instance 0, but ranks knows"),
+        ({"ranks": Ranks([1, 2], 0, 30)}, "n_items.* is 20; .* what ranks knows, 30"),
         ({"n_items": None}, "n_items is None, and the ranks do not know it; give it"),
         ({"n_items": 1, "ranks": 1}, "n_items is 1 for instance 0; some items must be irrelevant"),
         (
             {"sizes": [10, 20], "replacement": False},
-            r"sizes\[1\] is 20; sizes must be below n_items, 20, without replacement",
+            r"sizes\[1\] is 20; sizes must be below n_items .*, 20",
         ),
         ({"replacement": 1}, "replacement is 1; replacement must be True or False"),
         ({"rng": "a"}, "rng is 'a'; rng must be None, an integer of 0 or above"),

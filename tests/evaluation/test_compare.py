@@ -524,8 +524,8 @@ TWO = Ranks.from_lists([[1, 2], [3]], n_items=9)
         ([1, 2], [1, 2, 3], {}, "b has 3 users, a has 2; they must have the same users"),
         ([1], [2], {}, "a has 1 users; a variance needs two or more"),
         ([1, 2], [0, 2], {}, r"b\[0\] is 0; b must be at least 1"),
-        ([1, 9], [1, 2], {"n_items": [9, 8]}, r"a\[1\] holds rank 9; .* at most n_items, 8"),
-        ([1, 2], [1, 9], {"draw": Draw(3, n_items=8)}, r"b\[1\] holds rank 9; .* at most n_items"),
+        ([1, 9], [1, 2], {"n_items": [9, 8]}, r"a\[1\] is 9; .* at most n_items, 8"),
+        ([1, 2], [1, 9], {"draw": Draw(3, n_items=8)}, r"b\[1\] is 9; .* at most n_items"),
         ([[1, 2]], [[1, 2]], {}, r"a has shape \(1, 2\); a must be one rank per user"),
         (
             [1, 2],
@@ -537,9 +537,9 @@ TWO = Ranks.from_lists([[1, 2], [3]], n_items=9)
         (SEVERAL, SEVERAL, {"draw": Draw(3)}, r"a has ties .*; break .* as in a\.break_ties"),
         (TWO, [1, 2], {}, "b has 1 relevant items for user 0, a has 2; they must have the same"),
         (TWO, Ranks.from_lists([[1], [3]]), {}, "b has 1 relevant items for user 0, a has 2"),
-        (TWO, TWO, {"n_items": 10}, "n_items is 10 for instance 0, but a knows that it is 9"),
-        (TWO, TWO, {"draw": Draw(3, n_items=10)}, "n_items is 10 .* but a knows that it is 9"),
-        ("xy", [1, 2], {}, "a is of type .*; a must be whole numbers"),
+        (TWO, TWO, {"n_items": 10}, "n_items.* is 10; .* what a knows, 9"),
+        (TWO, TWO, {"draw": Draw(3, n_items=10)}, "n_items.* is 10; .* what a knows, 9"),
+        ("xy", [1, 2], {}, "a is 'xy'; a must be whole numbers"),
         (None, [1, 2], {}, "a is None; a must be whole numbers"),
     ],
 )
@@ -581,7 +581,7 @@ def test_series_are_paired_by_their_users():
     assert compare(a, b, NDCG(), draw) == compare(a, b.reindex(a.index), NDCG(), draw)
     assert compare(a, b, NDCG(), draw).exact_difference == 0
     assert compare(b, b, AUC(), n_items=sizes) == compare(b, b, AUC(), n_items=[30, 20, 10])
-    with pytest.raises(ValueError, match=r"n_items is a Series with an index; pass n_items\.to_nu"):
+    with pytest.raises(ValueError, match=r"n_items has an index; pass n_items\.to_nu"):
         compare(a, a, AUC(), Draw(3, n_items=sizes))
 
 

@@ -555,7 +555,7 @@ DRAWN = Draw(9, n_items=55)
         ),
         (
             ({"A": [1, 2]}, METRICS, None, "groups", pd.Series(["g", "h"])),
-            "groups is a Series with an index",
+            "groups has an index",
         ),
         (
             (PAIR, METRICS, None, "groups", pd.DataFrame({"user": [0], "half": [1]})),

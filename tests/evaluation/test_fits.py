@@ -383,14 +383,14 @@ def test_bad_parameters(make, message):
     ("prior", "message"),
     [
         ([0.5, 0.5, 0.5], "prior sums to 1.5; prior must sum to 1"),
-        ([0.5, 0.7, -0.2], r"prior\[2\] is -0.2; prior must be 0 or above"),
+        ([0.5, 0.7, -0.2], r"prior\[2\] is -0.2; prior must be finite and 0 or above"),
         ([0.5, np.nan, 0.5], r"prior\[1\] is nan"),
-        (["1", "0", "0"], "prior is .*; prior must be one array of numbers"),
+        (["1", "0", "0"], "prior is .*; prior must be numbers"),
         ([[1], [0, 0]], "prior is ragged"),
-        ([[0.5, 0.5]], r"prior has shape \(1, 2\); prior must be one flat array"),
-        (1, r"prior has shape \(\); prior must be one flat array"),
-        ("uniform", "prior is 'uniform'; prior must be one array of numbers"),
-        (np.ma.masked_equal([0.5, 0.5], 2), "prior is a masked array"),
+        ([[0.5, 0.5]], r"prior has shape \(1, 2\); prior must be one flat list"),
+        (1, r"prior has shape \(\); prior must be one flat list"),
+        ("uniform", r"prior has shape \(\); prior must be one flat list"),
+        (np.ma.masked_equal([0.5, 0.5], 2), "prior is a masked or sparse array"),
         ([], "prior sums to 0.0; prior must sum to 1"),
     ],
 )
@@ -401,7 +401,7 @@ def test_bad_prior(kind, prior, message):
 
 @pytest.mark.parametrize("kind", [partial(BiasVariance, 0.1), ConstrainedLeastSquares], ids=str)
 def test_a_prior_of_another_catalog(kind):
-    with pytest.raises(ValueError, match=r"prior has shape \(2,\); .* one entry per rank, \(3,\)"):
+    with pytest.raises(ValueError, match=r"prior has 2 entries; .* one per rank, 3"):
         kind(prior=[0.5, 0.5]).fit(Recall(k=1), Draw(2, n_items=3))
 
 

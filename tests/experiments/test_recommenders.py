@@ -418,7 +418,7 @@ def test_loss_of_another_matrix_and_users_that_are_no_list():
     model = MatrixFactorization(n_factors=2, progress=False).fit(sparse.csr_array(np.eye(3)))
     with pytest.raises(ValueError, match=r"train has shape \(5, 5\); the fit had \(3, 3\)"):
         model.loss(sparse.csr_array(np.eye(5)))
-    with pytest.raises(ValueError, match=r"users has shape \(\); users must be a flat list"):
+    with pytest.raises(ValueError, match=r"users has shape \(\); users must be one flat list"):
         model.scores(0)
 
 

@@ -388,7 +388,7 @@ def test_ranks_that_are_refused(tmp_path):
     for recommenders, message in (
         ([[1]], "recommenders is [[1]]; recommenders must be a dict"),
         ({}, "recommenders is {}; recommenders must be a dict"),
-        ({"a": "cat"}, "recommenders['a'] is of type <U3; recommenders['a'] must be whole numbers"),
+        ({"a": "cat"}, "recommenders['a'] is 'cat'; recommenders['a'] must be whole numbers"),
         ({"a": [[1]]}, "recommenders['a'] has shape (1, 1); recommenders['a'] must be flat"),
         ({"a": [1], "b": []}, "recommenders['b'] has no relevant item"),
         ({"a": Ranks.from_lists([[]])}, "recommenders['a'] has no relevant item"),

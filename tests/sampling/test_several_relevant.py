@@ -406,9 +406,9 @@ def test_the_expectation_is_the_mean_of_draws():
 SHORT = Ranks.from_recommendations([[1, 2, 3], [5]], [[3], [5, 6]])
 BAD_DRAWS = [
     ({"ranks": SHORT}, r"ranks\[1\] has 2 relevant items but 1 ranks; each relevant item must"),
-    ({"ranks": Ranks.from_lists([[1], [3, 11]])}, r"ranks\[1\] holds rank 11; .* at most n_items"),
-    ({"ranks": Ranks.from_lists([[1], [11]])}, r"ranks\[1\] holds rank 11; .* at most n_items"),
-    ({"n_items": [5, 2]}, "n_items is 2 for instance 1, which has 3 relevant items"),
+    ({"ranks": Ranks.from_lists([[1], [3, 11]])}, r"ranks\[1\] is 11; .* at most n_items"),
+    ({"ranks": Ranks.from_lists([[1], [11]])}, r"ranks\[1\] is 11; .* at most n_items"),
+    ({"n_items": [5, 2]}, r"n_items\[1\] is 2; .* relevant items, 3"),
     ({"n_items": [9, 3]}, "n_items is 3 for instance 1; some items must be irrelevant"),
     ({"n_items": [9, 9, 9]}, r"n_items has shape \(3,\), ranks has shape \(2,\)"),
     ({"n_items": 9.5}, "n_items is 9.5; n_items must be whole"),
@@ -421,7 +421,7 @@ BAD_DRAWS = [
     ({"replacement": "no"}, "replacement is 'no'; replacement must be True or False"),
     (
         {"ranks": Ranks.from_lists([[1], [3]], n_items=[10, 11])},
-        "n_items is 10 for instance 1, but ranks knows that it is 11; leave n_items out",
+        r"n_items\[1\] is 10; n_items must be left out, .* or what ranks knows, 11",
     ),
 ]
 
@@ -493,5 +493,5 @@ def test_estimates_of_other_instances_than_those_of_the_draw():
 
 
 def test_a_mapped_cutoff_is_for_one_relevant_item():
-    with pytest.raises(ValueError, match="n_relevant is 2; MappedCutoff takes 1 relevant item"):
+    with pytest.raises(ValueError, match="n_relevant is 2; n_relevant must be 1 for MappedCutoff"):
         MappedCutoff().fit(Recall(k=2), Draw(10, n_items=20)).terms(2)

@@ -286,7 +286,7 @@ def test_a_draw_cannot_be_changed():
             r"weights\[1\] holds no positive weight; some item must have one",
         ),
         ({"weights": [0, 0]}, "weights holds no positive weight; some item must have one"),
-        ({"weights": pd.Series([1, 2])}, r"weights is a Series with an index; pass weights.to_num"),
+        ({"weights": pd.Series([1, 2])}, r"weights has an index; pass weights.to_num"),
         ({"replacement": 1}, "replacement is 1; replacement must be True or False"),
         (
             {"weights": [[1, 1], [5, 0]], "replacement": False},
@@ -310,7 +310,7 @@ def test_bad_draws(arguments, message):
         ({"above": [True, False]}, r"above has shape \(2,\), weights has shape \(3,\); above must"),
         ({"above": True}, r"above has shape \(\), weights has shape \(3,\)"),
         ({"above": [[True], [False]]}, r"above has shape \(2, 1\), weights has shape \(3,\)"),
-        ({"above": pd.Series([True, False, True])}, "above is a Series with an index; pass above"),
+        ({"above": pd.Series([True, False, True])}, "above has an index; pass above"),
         ({"method": "clocks"}, "method is 'clocks'; method must be one of 'exact', 'approximate'"),
         ({"metric": "NDCG"}, "metric is 'NDCG'; metric must be a Metric"),
     ],

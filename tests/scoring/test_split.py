@@ -55,7 +55,7 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
     [
         (([0, -1], [0, 1], [0], [1]), r"train_users\[1\] is -1"),
         (([0], [0.5], [0], [1]), r"train_items\[0\] is 0\.5"),
-        (([0], [True], [0], [1]), r"train_items is of type bool"),
+        (([0], [True], [0], [1]), r"train_items is \[True"),
         (([0], [0], [2**31], [1]), r"test_users\[0\] is 2147483648"),
         (([[0]], [[0]], [0], [1]), r"train_users has shape \(1, 1\)"),
         (([["a"]], [[0]], [0], [1]), r"train_users has shape \(1, 1\)"),
@@ -73,7 +73,7 @@ def test_split_does_not_depend_on_the_order_of_the_training_pairs():
         (([], [], [], []), "^train_users and test_users are empty; give n_users"),
         (
             (np.ma.masked_equal([0, 1], 1), [0, 1], [0], [1]),
-            "train_users is a masked array",
+            "train_users is a masked or sparse array",
         ),
         (([0], ["a"], [0], [1]), "train_items and test_items must be both names or both int"),
         (([0, 0], ["a", None], [0], ["b"]), r"train_items\[1\] is None; ids must be"),
@@ -230,9 +230,9 @@ def test_training_and_test_table_need_not_have_the_same_index():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"user_names": ["a", "b"]}, r"user_names has shape \(2,\); .* flat list of 1 names"),
-        ({"item_names": list("aba")}, r"item_names\[2\] is a; item_names must be all different"),
-        ({"item_names": [["a", "b", "c"]]}, r"item_names has shape \(1, 3\); .* list of 3 names"),
+        ({"user_names": ["a", "b"]}, r"user_names has 2 names; user_names must have 1"),
+        ({"item_names": list("aba")}, r"item_names\[2\] is 'a'; item_names\[2\] must be different"),
+        ({"item_names": [["a", "b", "c"]]}, r"item_names has shape \(1, 3\); .* flat list"),
     ],
 )
 def test_names_that_are_not_one_each(names, message):
@@ -608,7 +608,7 @@ def test_events_that_cannot_be_split(change, message):
         ({"user": [1], "item": [2], "timestamp": 5}, r"shape \(\); it must be one flat list"),
         (
             {"user": [1], "item": [2], "timestamp": np.ma.masked_equal([5], 5)},
-            r"events\['timestamp'\] is a masked array; remove",
+            r"events\['timestamp'\] is a masked or sparse array",
         ),
         (
             {"user": [1], "item": pd.Series([2]), "timestamp": pd.Series([5], index=[1])},

@@ -3,8 +3,6 @@
 They are the corrections of Krichene & Rendle (2020), and later ones of Li, Jin and colleagues.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
     FloatArray,
-    as_choice,
+    as_fields,
     as_flag,
     as_integer,
     as_number,
+    reject,
 )
 from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
@@ -80,8 +79,7 @@ class RankEstimate(Estimator):
     interpolation: Literal["floor", "linear"] = "floor"
 
     def __post_init__(self) -> None:
-        as_choice("divisor", self.divisor, ("m", "m+1"))
-        as_choice("interpolation", self.interpolation, ("floor", "linear"))
+        as_fields(self)
 
     def solve(self, problem: Problem) -> FloatArray:
         """Return the metric of each scaled-up rank: see `Estimator.solve`."""
@@ -134,7 +132,7 @@ class BiasVariance(Estimator):
 
     def __init__(self, gamma: float, prior: ArrayLike | None = None) -> None:
         if as_number("gamma", gamma, zero=True) > 1:
-            raise ValueError(f"gamma is {gamma}; gamma must be at most 1")
+            reject("gamma", gamma, "at most 1")
         vars(self).update(gamma=float(gamma), prior=as_prior(prior))
 
     def solve(self, problem: Problem) -> FloatArray:
@@ -297,8 +295,7 @@ class MappedCutoff(Estimator):
     a: float = 1.0
 
     def __post_init__(self) -> None:
-        as_choice("mapping", self.mapping, ("linear", "bound", "beta"))
-        vars(self)["a"] = as_number("a", self.a)
+        as_fields(self, a=as_number)
 
     def cutoffs(self, draw: Draw) -> FloatArray:
         """Compute the exact cutoff f(k) of each sampled one.
@@ -334,11 +331,9 @@ class MappedCutoff(Estimator):
     def solve(self, problem: Problem) -> FloatArray:
         """Return the sampled recall at the best cutoff: see `Estimator.solve`."""
         if not isinstance(problem.metric, Recall):
-            raise ValueError(f"metric is {problem.metric}; MappedCutoff estimates Recall only")
+            reject("metric", problem.metric, "Recall for MappedCutoff")
         if problem.n_relevant > 1:
-            raise ValueError(
-                f"n_relevant is {problem.n_relevant}; MappedCutoff takes 1 relevant item"
-            )
+            reject("n_relevant", problem.n_relevant, "1 for MappedCutoff")
         n, m = problem.n_items, problem.n_samples
         k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
         return (np.arange(1, m + 2) <= k).astype(np.float64)
@@ -374,7 +369,5 @@ def _by_svd(problem: Problem, gamma: float) -> FloatArray:
 
 def _check_possible(share: FloatArray) -> None:
     for i in np.flatnonzero(share < np.finfo(float).tiny)[:1]:
-        raise ValueError(
-            f"no rank that the prior allows leads to sampled rank {i + 1} of {len(share)}; leave "
-            "out instances with few items, or choose another prior or fewer samples"
-        )
+        remedy = "leave out users with few items, or choose another prior or fewer samples"
+        raise ValueError(f"no rank that the prior allows leads to sampled rank {i + 1}; {remedy}")

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from sampled_metrics._arguments import (
     FloatArray,
     IntArray,
-    as_array,
     as_integer,
     as_kind,
+    as_numbers,
     as_probabilities,
     read_only,
     refuse,
-    shown,
+    reject,
 )
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, as_ranks, check_one_each, check_sampled
@@ -90,13 +90,9 @@ class Problem:
     def __post_init__(self) -> None:
         as_kind("metric", self.metric, Metric, "Recall(k=10)")
         n, q = number_of_items(self.draw), as_integer("n_relevant", self.n_relevant)
-        order, prior = as_integer("order", self.order), as_prior(self.prior)
-        if order > q:
-            raise ValueError(f"order is {order}; order must be at most {q}")
-        if prior is not None and prior.shape != (n,):
-            raise ValueError(
-                f"prior has shape {prior.shape}; prior must have one entry per rank, ({n},)"
-            )
+        order, prior = as_integer("order", self.order, 1, q, "n_relevant"), as_prior(self.prior)
+        if prior is not None and len(prior) != n:
+            raise ValueError(f"prior has {len(prior)} entries; prior must have one per rank, {n}")
         vars(self).update(order=order, n_relevant=q, prior=prior)
 
     @property
@@ -127,11 +123,8 @@ class Problem:
             If a rank is outside 1..n.
         """
         n, q = self.n_items + self.n_relevant - 1, self.n_relevant
-        at = as_array("ranks", ranks)
-        if at.ndim != 1 or at.dtype.kind not in "iuf":
-            raise ValueError(f"ranks is {shown(ranks)}; ranks must be a flat list of numbers")
-        if (bad := ~((at >= 1) & (at <= self.n_items))).any():
-            refuse("ranks", at, bad, f"from 1 to n_items, {self.n_items}")
+        at = as_numbers("ranks", ranks, flat=True)
+        refuse("ranks", at, (at < 1) | (at > self.n_items), f"from 1 to n_items, {self.n_items}")
         each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
         return each
 
@@ -167,9 +160,8 @@ class Problem:
         n, m = self.n_items, self.n_samples
         if n * (m + 1) > MOST_AT_ONCE:
             raise ValueError(
-                f"metric is {self.metric}, whose gain is not smooth in the rank; a correction has "
-                f"to sum over all {n} ranks, of which memory holds {MOST_AT_ONCE // (m + 1)}: give "
-                "the metric a cutoff k where the gain jumps"
+                f"metric is {self.metric}, whose gain is not smooth in the rank, and memory does "
+                f"not hold all {n} ranks: give the metric a cutoff k where the gain jumps"
             )
         every = np.arange(1, n + 1)
         weights = np.full(n, 1 / n) if self.prior is None else self.prior
@@ -307,10 +299,7 @@ class CorrectedMetric:
         if (q, n_items) not in self._tables:
             n, m, k = n_items - q + 1, self.draw.n_samples, self.metric.k
             if n < (2 if self.draw.replacement else m + 1):
-                raise ValueError(
-                    f"n_relevant is {q}; of {n_items} items, "
-                    f"{'one' if self.draw.replacement else m} or more must be irrelevant"
-                )
+                raise ValueError(f"n_relevant is {q}; too few of {n_items} items are irrelevant")
             prior = self.estimator.prior
             if prior is not None and q > 1:
                 raise ValueError(f"n_relevant is {q}; the estimator's prior is for 1 relevant item")
@@ -320,10 +309,7 @@ class CorrectedMetric:
                 problem = Problem(self.metric, draw, prior, j, q)
                 solved = np.asarray(self.estimator.solve(problem))
                 if solved.shape != (m + 1,) or not np.isfinite(solved).all():
-                    raise ValueError(
-                        f"{self.estimator}.solve(problem) is {shown(solved)}; it must be one "
-                        f"number for each of the {m + 1} sampled ranks"
-                    )
+                    reject(f"{type(self.estimator).__name__}.solve()", solved, f"{m + 1} numbers")
                 table[j - 1] = solved
             self._tables[q, n_items] = read_only(table)
         return self._tables[q, n_items]
@@ -375,9 +361,8 @@ class CorrectedMetric:
         """Return for how many items each instance's table was fitted; the last axis is theirs."""
         n = self._sizes
         if n.ndim and n.shape != shape[-1:]:
-            raise ValueError(
-                f"{name} has shape {shape}; its last axis must hold the draw's {len(n)} instances"
-            )
+            rule = f"its last axis must hold the draw's {len(n)} instances"
+            raise ValueError(f"{name} has shape {shape}; {rule}")
         return np.broadcast_to(n, shape[-1:])
 
     def expectation(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
@@ -600,9 +585,7 @@ class Estimator(ABC):
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
         if (shape := np.shape(np.asarray(as_single(draw).n_items)))[1:]:
-            raise ValueError(
-                f"draw.n_items has shape {shape}; a fit needs one number, or a flat list"
-            )
+            raise ValueError(f"draw.n_items has shape {shape}; draw.n_items must be flat for a fit")
         return CorrectedMetric(metric, draw, self)
 
     @abstractmethod

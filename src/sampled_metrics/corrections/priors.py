@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
+    LARGEST,
     RNG,
     FloatArray,
     IntArray,
@@ -23,7 +24,7 @@ from sampled_metrics._arguments import (
     as_integers,
     as_number,
     refuse,
-    shown,
+    reject,
 )
 from sampled_metrics.ranks import Ranks, as_ranks
 from sampled_metrics.sampling import (
@@ -118,29 +119,21 @@ def estimate_rank_distribution(
     """
     as_choice("method", method, ("likelihood", "entropy"))
     stop, weight = as_number("tolerance", tolerance), as_number("gamma", gamma)
-    each = one_sampled_each(sampled_ranks, as_single(draw), n_samples)
-    sampled, m, n = map(np.ravel, each)
-    if (bad := (n == 2) & (sampled > 1) & (sampled <= m)).any():
-        refuse("sampled_ranks", sampled, bad, "1 or n_samples + 1 where n_items is 2")
+    sampled, m, n = map(np.ravel, one_sampled_each(sampled_ranks, as_single(draw), n_samples))
+    between = (n == 2) & (sampled > 1) & (sampled <= m)
+    refuse("sampled_ranks", sampled, between, "1 or n_samples + 1 where n_items is 2")
     ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
         shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
     else:
-        one_n, one_m = _one("draw.n_items", n), _one("n_samples", m)
+        rule = 'the same for all unless method is "likelihood"'
+        for name, each in (("draw.n_items", n), ("n_samples", m)):
+            refuse(name, each, each != each[0], rule, each[0])
+        one_n, one_m = int(n[0]), int(m[0])
         p = probabilities(ranks, one_n, one_m, replacement=draw.replacement)
         f = np.bincount(sampled - 1, minlength=one_m + 1) / sampled.size
         shares = _by_entropy(p, f, sizes, weight)
     return np.repeat(shares / sizes, sizes)
-
-
-def _one(name: str, numbers: IntArray) -> int:
-    """Return the number that all users share."""
-    for other in numbers[numbers != numbers[0]][:1]:
-        raise ValueError(
-            f"{name} is {numbers[0]} for one user and {other} for another; for method "
-            '"entropy" it must be the same for all; use method="likelihood"'
-        )
-    return int(numbers[0])
 
 
 def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, IntArray]:
@@ -187,9 +180,7 @@ def _by_likelihood(
         if factor.max() <= 1 + tolerance:
             return shares
         shares = shares * factor
-    raise ValueError(
-        f"tolerance is {tolerance}; tolerance must be larger: {MAX_ITERATIONS} steps end above it"
-    )
+    reject("tolerance", tolerance, f"larger: {MAX_ITERATIONS} steps end above it")
 
 
 def _likelihoods(
@@ -251,9 +242,7 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
         options={"gtol": 1e-7},
     )
     if not solved.jac @ solved.jac < 1e-9:
-        raise ValueError(
-            f"gamma is {gamma}; gamma must be nearer to 0.01: the solver finds no solution"
-        )
+        reject("gamma", gamma, "nearer to 0.01: the solver finds no solution")
     return shares(solved.x)[0]
 
 
@@ -324,17 +313,18 @@ def sample_adaptively(
     >>> shares = estimate_rank_distribution(
     ...     sample.sampled_ranks, Draw(3200, n_items=5000), n_samples=sample.n_samples)
     """
-    s = as_integers("sizes", sizes)
-    if s.ndim != 1 or not s.size:
-        raise ValueError(f"sizes is {shown(sizes)}; sizes must be a flat list of numbers")
-    if (steps := np.diff(s, prepend=0)).min() < 1:
-        refuse("sizes", s, steps < 1, "ascending")
+    s = as_integers("sizes", sizes, flat=True)
+    if not s.size:
+        raise ValueError("sizes is empty; sizes must hold a number")
+    steps = np.diff(s, prepend=0)
+    refuse("sizes", s, steps < 1, "ascending")
     again, generator = as_flag("replacement", replacement), as_generator(rng)
     rows, shape = as_ranks(ranks, n_items)
     check_single("ranks", rows)
     n = Draw(1, replacement=again).rows_of(rows)[1]
-    if not again and (bad := s >= n.min()).any():
-        refuse("sizes", s, bad, f"below n_items, {n.min()}, without replacement")
+    if not again:
+        least = n.min(initial=LARGEST)
+        refuse("sizes", s, s >= least, "below n_items where no item is drawn twice", least)
     r = rows.break_ties("random", rng=generator).best
     sampled, n_samples = np.ones_like(r), np.zeros_like(r)
     for step in steps.tolist():

@@ -7,6 +7,7 @@ that returns an array of shape (len(users), n_items) from it can be ranked.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -17,6 +18,7 @@ from sampled_metrics._arguments import (
     FloatArray,
     IntArray,
     as_choice,
+    as_fields,
     as_flag,
     as_generator,
     as_integer,
@@ -85,10 +87,8 @@ class _Fitted:
             If nothing was fitted, or a user is out of range.
         """
         high = self._fitted()[0] - 1
-        rows = as_integers("users", users, 0, high, "the number of users less one")
-        if rows.ndim != 1:
-            raise ValueError(f"users has shape {rows.shape}; users must be a flat list")
-        return self._score(rows)
+        text = "the number of users less one"
+        return self._score(as_integers("users", users, 0, high, text, flat=True))
 
     def _score(self, users: IntArray) -> FloatArray:
         raise NotImplementedError
@@ -168,13 +168,10 @@ class MatrixFactorization(_Fitted):
     item_factors: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.n_factors = as_integer("n_factors", self.n_factors)
-        self.n_iterations = as_integer("n_iterations", self.n_iterations)
+        as_fields(self, n_factors=as_integer, n_iterations=as_integer, progress=as_flag)
         # Zero would leave the system of a user without training events singular.
-        self.regularization = as_number("regularization", self.regularization)
-        weight = as_number("unobserved_weight", self.unobserved_weight, zero=True)
-        self.unobserved_weight = weight
-        self.progress = as_flag("progress", self.progress)
+        zero = partial(as_number, zero=True)
+        as_fields(self, regularization=as_number, unobserved_weight=zero)
         as_generator(self.rng)
 
     def _fit(self, by_user: sparse.csr_array) -> None:
@@ -342,14 +339,9 @@ class ItemKNN(_Fitted):
     similarity: FloatArray | sparse.csc_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.exponent = as_number("exponent", self.exponent)
-        for name in ("row_neighbors", "column_neighbors"):
-            if getattr(self, name) is not None:
-                setattr(self, name, as_integer(name, getattr(self, name)))
-        for name in ("counts_itself", "divide_by_row_sum"):
-            setattr(self, name, as_flag(name, getattr(self, name)))
-        if self.self_similarity is not None:
-            self.self_similarity = as_flag("self_similarity", self.self_similarity)
+        as_fields(self, row_neighbors=as_integer, column_neighbors=as_integer, exponent=as_number)
+        flags = ("counts_itself", "self_similarity", "divide_by_row_sum")
+        as_fields(self, **dict.fromkeys(flags, as_flag))
         as_choice("row_norm", self.row_norm, ("l2", None))
 
     def _fit(self, events: sparse.csr_array) -> None:
