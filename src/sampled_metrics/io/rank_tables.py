@@ -197,7 +197,7 @@ def write_ranks(
     """
     file = as_table_path("path", path)
     if file.suffix not in (".parquet", ".csv"):
-        raise ValueError(f"path is {shown(str(file))}; ranks are written as .parquet or .csv")
+        reject("path", str(file), "the name of a .parquet or .csv file")
     table = rank_table(recommenders)
     users = table["user"]
     names: list[Any] = [] if users.dtype.kind == "i" else users.unique().tolist()
