@@ -737,6 +737,37 @@ def test_metrics_do_not_need_what_is_beyond_their_cutoff(given, k, beyond):
                 metric(cut)
 
 
+@given(given=columns())
+def test_filtered_ranks_count_irrelevant_items_only(given):
+    """Each relevant item of a user against all ways to order the level ones, without the others."""
+    whole = Ranks(**given | {"gains": None})
+    some = whole.filtered()
+    assert some.is_one_each
+    np.testing.assert_array_equal(
+        some.n_items, (whole.n_items - whole.n_relevant + 1)[whole.instance]
+    )
+    for at, (best, tied) in enumerate(zip(whole.best, whole.n_tied, strict=True)):
+        x = whole.instance[at]
+        mine = np.flatnonzero(whole.instance == x)
+        above = np.count_nonzero(whole.best[mine] < best)
+        level = np.count_nonzero(whole.best[mine] == best) - 1
+        assert (some.best[at], some.n_tied[at]) == (best - above, tied - level)
+    values = AUC()(some)  # pairs of a relevant and an irrelevant item: the mean is that of the user
+    others = ~np.isnan(values)
+    sums = np.bincount(whole.instance[others], values[others], len(whole))
+    means = (
+        sums[whole.n_items > whole.n_relevant] / whole.n_relevant[whole.n_items > whole.n_relevant]
+    )
+    np.testing.assert_allclose(means, AUC()(whole)[whole.n_items > whole.n_relevant], atol=1e-12)
+
+
+def test_the_mean_rank_of_a_tie_is_what_link_prediction_takes():
+    """Two level items on top of ten: 1 / 1.5 by the mean rank, (1 + 1 / 2) / 2 over both orders."""
+    ranks = Ranks([1, 4], [1, 0], 10)
+    assert (1 / ranks.mean_rank).tolist() == [1 / 1.5, 1 / 4]
+    assert ReciprocalRank()(ranks).tolist() == [0.75, 0.25]
+
+
 def test_a_sample_of_a_catalog_is_not_taken_for_exact_ranks():
     sample, exact = Ranks([1, 3], 0, 5, catalog=110), Ranks([1, 3], 0, 110)
     assert Recall(k=1)(sample).tolist() == [1, 0]
