@@ -739,26 +739,19 @@ def test_metrics_do_not_need_what_is_beyond_their_cutoff(given, k, beyond):
 
 @given(given=columns())
 def test_filtered_ranks_count_irrelevant_items_only(given):
-    """Each relevant item of a user against all ways to order the level ones, without the others."""
+    """Their AUC counts the same pairs of a relevant and an irrelevant item as the whole ranking."""
     whole = Ranks(**given | {"gains": None})
-    some = whole.filtered()
+    some, n, x = whole.filtered(), np.asarray(whole.n_items), whole.instance
     assert some.is_one_each
-    np.testing.assert_array_equal(
-        some.n_items, (whole.n_items - whole.n_relevant + 1)[whole.instance]
-    )
+    np.testing.assert_array_equal(some.n_items, (n - whole.n_relevant + 1)[x])
     for at, (best, tied) in enumerate(zip(whole.best, whole.n_tied, strict=True)):
-        x = whole.instance[at]
-        mine = np.flatnonzero(whole.instance == x)
-        above = np.count_nonzero(whole.best[mine] < best)
-        level = np.count_nonzero(whole.best[mine] == best) - 1
+        mine = whole.best[x == x[at]]
+        above, level = np.count_nonzero(mine < best), np.count_nonzero(mine == best) - 1
         assert (some.best[at], some.n_tied[at]) == (best - above, tied - level)
-    values = AUC()(some)  # pairs of a relevant and an irrelevant item: the mean is that of the user
-    others = ~np.isnan(values)
-    sums = np.bincount(whole.instance[others], values[others], len(whole))
-    means = (
-        sums[whole.n_items > whole.n_relevant] / whole.n_relevant[whole.n_items > whole.n_relevant]
-    )
-    np.testing.assert_allclose(means, AUC()(whole)[whole.n_items > whole.n_relevant], atol=1e-12)
+    pairs = n > whole.n_relevant
+    sums = np.bincount(x, np.nan_to_num(AUC()(some)), len(whole))
+    means = sums[pairs] / whole.n_relevant[pairs]
+    np.testing.assert_allclose(means, AUC()(whole)[pairs], atol=1e-12)
 
 
 def test_the_mean_rank_of_a_tie_is_what_link_prediction_takes():
