@@ -40,6 +40,7 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
+    HitRate,
     Metric,
     Precision,
     RankEstimate,
@@ -611,6 +612,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "denominator": ("hits", choice("capped", "relevant", "hits", "predicted")),
         },
     ),
+    "HitRate": (HitRate, {"k": (3, COUNT)}),
     "ReciprocalRank": (ReciprocalRank, {"k": (3, MAYBE_COUNT)}),
     "NDCG": (
         NDCG,

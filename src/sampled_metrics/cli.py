@@ -34,6 +34,7 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "ndcg": known.NDCG,
     "ap": known.AveragePrecision,
     "map": known.AveragePrecision,
+    "hr": known.HitRate,
     "rr": known.ReciprocalRank,
     "mrr": known.ReciprocalRank,
     "auc": known.AUC,
@@ -262,10 +263,9 @@ def _metric(name: str) -> Metric:
     """Return the metric of a name such as ndcg@10."""
     found = re.fullmatch(r"([a-z0-9]+)(?:@([0-9]+))?", name.lower())
     if not found or found[1] not in METRICS:
-        hint = "; with one relevant item per user, the hit rate is recall@K"
         raise argparse.ArgumentTypeError(
             f"{name!r} is not a metric; choose from {', '.join(METRICS)}, with a cutoff as in "
-            f"recall@10{hint if re.match('h(r|it)', name.lower()) else ''}"
+            "recall@10"
         )
     try:
         return METRICS[found[1]](**({"k": int(found[2])} if found[2] else {}))
