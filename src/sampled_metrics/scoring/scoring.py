@@ -158,9 +158,9 @@ def _count(
 ) -> tuple[IntArray, IntArray]:
     """Count the candidates above and level with the held-out item of each instance."""
     users, items = split.users[instances], split.items[instances]
-    block = model.block(users, items, rule.lists[users], only=rule.only)
-    above, tied = block.above_and_tied()
-    if (bad := block.first_bad(tied)) is not None:
+    block = model.block(users, rule.lists[users], only=rule.only)
+    above, tied = block.above_and_tied(block.of(items))
+    if (bad := block.first_bad(items, tied)) is not None:
         x, item = bad
         score = float(block.scores[int(block.rows[x]), item])
         pair = pair_name(users[x], item, (split.user_names, split.item_names))
@@ -179,15 +179,15 @@ class Model:
     rows: Callable[[IntArray], Any]
     n_items: int
 
-    def block(self, users: IntArray, items: IntArray, lists: Any, *, only: bool) -> Block:
+    def block(self, users: IntArray, lists: Any, *, only: bool) -> Block:
         """Return the scores of instances, which are sorted by user, ready to count in."""
         distinct, place = np.unique(users, return_inverse=True)
         scores = _checked(self.name, self.rows(distinct), (len(distinct), self.n_items))
         if on_a_device(scores):
-            return DeviceBlock(scores, place, items, lists, only=only)
+            return DeviceBlock(scores, place, lists, only=only)
         if hasattr(scores, "toarray"):
             scores = as_csr(scores).toarray()
-        return Block(np.ascontiguousarray(scores), place, items, lists, only=only)
+        return Block(np.ascontiguousarray(scores), place, lists, only=only)
 
 
 def as_model(model: Any, split: Split) -> Model:
