@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,6 +147,8 @@ class Ranks:
     users: NDArray[Any] | None
     weights: FloatArray | None
 
+    n_scores: ClassVar[int | None] = None  # no field: what is made from these ranks has none
+
     if TYPE_CHECKING:  # what the rooms above add, which say more of it
 
         @staticmethod
@@ -189,6 +191,7 @@ class Ranks:
             *,
             exclude: Any = None,
             candidates: Any = None,
+            up_to: int | None = None,
             block_size: int | None = None,
             progress: bool = True,
         ) -> Ranks:

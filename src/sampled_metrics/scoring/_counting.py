@@ -94,6 +94,9 @@ class Block:
     def is_finite(self, values: Any) -> Any:
         return np.isfinite(values)
 
+    def on_device(self, values: NDArray[Any]) -> Any:
+        return values
+
     def on_host(self, flags: Any) -> NDArray[np.bool_]:
         return np.asarray(flags)
 
@@ -192,10 +195,10 @@ class DeviceBlock(Block):
         floating = self.xp.isdtype(values.dtype, "real floating")
         return self.xp.isfinite(values) if floating else values == values
 
-    def on_device(self, places: IntArray) -> Any:
+    def on_device(self, values: NDArray[Any]) -> Any:
         from array_api_compat import device
 
-        return self.xp.asarray(places, device=device(self.scores))
+        return self.xp.asarray(values, device=device(self.scores))
 
     def on_host(self, flags: Any) -> NDArray[Any]:
         return on_host(flags)

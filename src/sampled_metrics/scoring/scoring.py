@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import (
     IntArray,
@@ -15,12 +17,15 @@ from sampled_metrics._arguments import (
     as_csr,
     as_flag,
     as_integer,
+    as_integers,
     as_kind,
     find_ids,
 )
 from sampled_metrics.io import pairs_of
 from sampled_metrics.ranks import Ranks, gathered
-from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device
+from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host
+from sampled_metrics.scoring._walk import Pairs, Products, Shelf, Walk
+from sampled_metrics.scoring.inner_product import InnerProduct
 from sampled_metrics.scoring.split import Split, pair_name
 
 if TYPE_CHECKING:
@@ -28,10 +33,11 @@ if TYPE_CHECKING:
 
     from sampled_metrics.io import ByUser
 
-    Pairs: TypeAlias = sparse.sparray | sparse.spmatrix | ByUser
+    SetOfPairs: TypeAlias = sparse.sparray | sparse.spmatrix | ByUser
 
 __all__ = ["Recommender", "from_model"]
 
+MOST_INSTANCES = 2**14  # in a walk at once
 FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size is given
 
 
@@ -47,8 +53,9 @@ def from_model(
     model: Recommender | Callable[[IntArray], Any] | ArrayLike | sparse.sparray | sparse.spmatrix,
     split: Split,
     *,
-    exclude: Pairs | None = None,
-    candidates: Pairs | None = None,
+    exclude: SetOfPairs | None = None,
+    candidates: SetOfPairs | None = None,
+    up_to: int | None = None,
     block_size: int | None = None,
     progress: bool = True,
 ) -> Ranks:
@@ -126,49 +133,145 @@ def from_model(
     from tqdm import tqdm
 
     as_kind("split", split, Split, "Split.from_pairs(...)")
-    scores, rule = as_model(model, split), candidates_of(split, exclude, candidates)
-    if block_size is None:
-        at_least, at_most = max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items
-        block_size = max(1, min(at_least, at_most))
-    block_size = as_integer("block_size", block_size)
+    rule = candidates_of(split, exclude, candidates)
+    limit = None if up_to is None else as_integer("up_to", up_to)
+    count, size = _counter(model, split, rule, limit)
+    block_size = as_integer("block_size", size if block_size is None else block_size)
     by_user = np.argsort(split.users, kind="stable")  # a user's instances share a row of scores
     above = np.empty(len(by_user), dtype=np.int64)
-    tied = np.empty_like(above)
+    tied, n_scores = np.empty_like(above), 0
     silent = not as_flag("progress", progress)
     with tqdm(total=len(by_user), desc="ranking", delay=2, disable=silent) as bar:
         for start in range(0, len(by_user), block_size):
             block = by_user[start : start + block_size]
-            above[block], tied[block] = _count(scores, split, rule, block)
+            above[block], tied[block], n = count(block)
+            n_scores += n
             bar.update(len(block))
     user, first, instance = np.unique(split.users, return_index=True, return_inverse=True)
     turn = np.empty_like(user)  # users in the order in which the split names them
     turn[np.argsort(first, kind="stable")] = np.arange(len(user))
     user = user[np.argsort(first, kind="stable")]
-    return gathered(
+    ranks = gathered(
         above + 1,
         tied,
         turn[instance.ravel()],
+        up_to=limit,
         n_items=rule.sizes(user),
         users=user if split.user_names is None else split.user_names[user],
     )
+    ranks.__dict__["n_scores"] = n_scores
+    return ranks
+
+
+def _counter(
+    model: Any, split: Split, rule: Candidates, limit: int | None
+) -> tuple[Callable[[IntArray], tuple[IntArray, IntArray, int]], int]:
+    """Return what counts for instances, and for how many at once."""
+    if (walk := walker(model, split, rule, limit)) is not None:
+
+        def count(instances: IntArray) -> tuple[IntArray, IntArray, int]:
+            way = walk(instances)
+            while len(way.live):
+                way.step()
+            return way.above, way.level, way.n_scores
+
+        return count, MOST_INSTANCES
+    scores = as_model(model, split)
+    at_least, at_most = max(256, FEW_SCORES // split.n_items), MOST_SCORES // split.n_items
+    return partial(_count, scores, split, rule), max(1, min(at_least, at_most))
+
+
+def walker(
+    model: Any, split: Split, rule: Candidates, limit: int | None
+) -> Callable[[IntArray], Walk] | None:
+    """Return what begins a walk for some instances, or None if the model has all scores at once."""
+    given = getattr(model, "scores", None)
+    if isinstance(model, type) or not callable(given):
+        return None
+    if isinstance(model, InnerProduct):
+        shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
+        if shape != split.train.shape:
+            raise ValueError(
+                f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those "
+                f"of the split's {split.n_users} users and {split.n_items} items"
+            )
+        shelf = Shelf(model, split.users)
+        make, order = partial(Products, shelf), shelf.order
+    elif takes_items(given):
+        make, order = partial(Pairs, partial(_of_pairs, given, split)), _order_of(model, split)
+    else:
+        return None
+
+    def begin(instances: IntArray) -> Walk:
+        users = split.users[instances]
+        lists = rule.lists[users]
+        most = split.n_items if limit is None else limit
+        return make(users, split.items[instances], order, lists, only=rule.only, limit=most)
+
+    return begin
+
+
+def takes_items(scores: Any) -> bool:
+    """Tell whether a method has a second parameter, and it is called items."""
+    try:
+        names = list(signature(scores).parameters)
+    except (TypeError, ValueError):  # of what is written in C
+        return False
+    return names[1:2] == ["items"]
+
+
+def _order_of(model: Any, split: Split) -> IntArray:
+    """Return the items in the order that the model gives, or by their training events."""
+    given = getattr(model, "item_order", None)
+    if given is None:
+        events = np.bincount(split.train.indices, minlength=split.n_items)
+        return np.argsort(-events, kind="stable")
+    order = as_integers("model.item_order", given, 0, split.n_items - 1, "the last item's number")
+    if order.ndim != 1 or not np.array_equal(np.sort(order), np.arange(split.n_items)):
+        raise ValueError(
+            f"model.item_order has shape {order.shape}; it must hold each of the split's "
+            f"{split.n_items} items once, likely winners first"
+        )
+    return order
+
+
+def _of_pairs(
+    given: Any, split: Split, users: IntArray, items: IntArray, *, held_out: bool = False
+) -> NDArray[Any]:
+    """Return the scores of pairs of a user and an item, or say which cannot be ranked."""
+    name = "model.scores(users, items)"
+    scores = on_host(given(users, items))
+    if scores.shape != users.shape or scores.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{name} has shape {scores.shape} and dtype {scores.dtype} for {len(users)} pairs; "
+            f"it must be one real number for each pair"
+        )
+    bad = ~np.isfinite(scores) if held_out else scores != scores
+    for x in np.flatnonzero(bad)[:1]:
+        raise _unranked(name, scores[x], users[x], items[x], split)
+    return scores
 
 
 def _count(
     model: Model, split: Split, rule: Candidates, instances: IntArray
-) -> tuple[IntArray, IntArray]:
+) -> tuple[IntArray, IntArray, int]:
     """Count the candidates above and level with the held-out item of each instance."""
     users, items = split.users[instances], split.items[instances]
     block = model.block(users, rule.lists[users], only=rule.only)
     above, tied = block.above_and_tied(block.of(items))
     if (bad := block.first_bad(items, tied)) is not None:
         x, item = bad
-        score = float(block.scores[int(block.rows[x]), item])
-        pair = pair_name(users[x], item, (split.user_names, split.item_names))
-        raise ValueError(
-            f"{model.name} is {score} for {pair}; "
-            "a candidate's score must not be NaN, the held-out item's must be finite"
-        )
-    return above, tied
+        score = block.scores[int(block.rows[x]), item]
+        raise _unranked(model.name, score, users[x], item, split)
+    return above, tied, block.scores.shape[0] * split.n_items
+
+
+def _unranked(name: str, score: Any, user: int, item: int, split: Split) -> ValueError:
+    pair = pair_name(user, item, (split.user_names, split.item_names))
+    return ValueError(
+        f"{name} is {float(score)} for {pair}; "
+        "a candidate's score must not be NaN, the held-out item's must be finite"
+    )
 
 
 @dataclass(frozen=True)
@@ -269,7 +372,7 @@ class Candidates:
         return listed if self.only else self.lists.shape[1] - listed
 
 
-def candidates_of(split: Split, exclude: Pairs | None, candidates: Pairs | None) -> Candidates:
+def candidates_of(split: Split, exclude: SetOfPairs | None, candidates: SetOfPairs | None) -> Candidates:
     """Return the items that are listed, or all, less training items and what is excluded."""
     out = split.train
     if exclude is not None:
