@@ -19,7 +19,6 @@ from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, o
 from sampled_metrics.scoring.inner_product import InnerProduct, largest
 
 FIRST, MOST = 64, 8192  # items in the first block of a walk, and in the largest
-PIECE = 2**22  # scores in memory at once
 SMALL, TINY = 2.0**-400, 2.0**-1000  # squares of smaller numbers may vanish; stands for what does
 
 
@@ -40,8 +39,17 @@ class Walk:
         The last rank of interest.
     """
 
+    piece = 2**22  # scores in memory at once
+
     def __init__(
-        self, users: IntArray, items: IntArray, order: IntArray, lists: Any, *, only: bool, limit: int
+        self,
+        users: IntArray,
+        items: IntArray,
+        order: IntArray,
+        lists: Any,
+        *,
+        only: bool,
+        limit: int,
     ):
         from scipy import sparse
 
@@ -68,7 +76,7 @@ class Walk:
     def step(self) -> None:
         """Go on by one block."""
         at, end = self.at, self.next_end()
-        lists, n = self.cells[:, at:end].tocsr(), max(1, PIECE // (end - at))
+        lists, n = self.cells[:, at:end].tocsr(), max(1, self.piece // (end - at))
         for start in range(0, len(self.live), n):
             some = self.live[start : start + n]
             self.count(some, at, end, lists[some])
@@ -101,6 +109,8 @@ class Walk:
 class Pairs(Walk):
     """A walk by the scores of single pairs of a user and an item, of candidates only."""
 
+    piece = 2**17  # a model may need much memory for each
+
     def __init__(self, scores: Any, *instances: Any, **how: Any):
         super().__init__(*instances, **how)
         self.scores = scores
@@ -128,7 +138,7 @@ class Shelf:
     memory are a float32 copy of the items' vectors, or none on a device, and some numbers each.
     """
 
-    def __init__(self, model: InnerProduct, users: IntArray):
+    def __init__(self, model: InnerProduct, users: IntArray, popularity: IntArray):
         self.model, self.device = model, on_a_device(model.item_vectors)
         vectors, bias = model.item_vectors, model.item_bias
         n_items, d = vectors.shape
@@ -137,8 +147,11 @@ class Shelf:
         self.bias = np.zeros(n_items) if bias is None else model.rows("item_bias", everything)
         most = max(largest(vectors), largest(self.bias))
         self.scale = 1.0 if 2.0**-32 <= most <= 2.0**32 else float(_power_of_2(most))
-        self.bias = np.where(self.bias == 0, 0, np.copysign(
-            np.maximum(np.abs(self.bias) * self.scale, TINY), self.bias))
+        self.bias = np.where(
+            self.bias == 0,
+            0,
+            np.copysign(np.maximum(np.abs(self.bias) * self.scale, TINY), self.bias),
+        )
         self.length = np.empty(n_items)
         self.step = max(1, 2**18 // d)
         for start in range(0, n_items, self.step):
@@ -147,10 +160,12 @@ class Shelf:
         # For a user of this length they are in the order of the largest score that they may reach.
         self.typical = 1.0
         if bias is not None and len(users):
-            lengths = np.linalg.norm(model.rows("user_vectors", users[:: len(users) // 999 + 1]), axis=1)
-            self.typical = float(min(np.median(lengths), 1e99))
+            some = model.rows("user_vectors", users[:: len(users) // 999 + 1])
+            self.typical = float(np.median(np.linalg.norm(np.clip(some, -1e99, 1e99), axis=1)))
         reach = self.typical * self.length + self.bias
-        self.order = np.argsort(-reach, kind="stable")
+        # Lengths are rounded to steps of 9 %, in which popular items come first.
+        level = reach if bias is not None else np.floor(8 * np.log2(np.maximum(reach, TINY)))
+        self.order = np.lexsort((-self.length, -popularity, -level))
         self.length, self.bias = self.length[self.order], self.bias[self.order]
         self.longest = np.hypot(self.length, self.bias)
         behind = slice(None, None, -1)
@@ -160,12 +175,23 @@ class Shelf:
         )
         self.least = np.minimum.accumulate(self.length[behind])[behind]
         self.first_zero = n_items - int(np.argmax(np.append(self.longest[behind] > 0, True)))
+        # Equal vectors are next to each other, and have one score.
+        like_last = np.zeros(n_items, dtype=bool)
+        alike = 1 + np.flatnonzero((np.diff(self.length) == 0) & (np.diff(self.bias) == 0))
+        for start in range(0, len(alike), self.step):
+            x = alike[start : start + self.step]
+            one, other = (model.rows("item_vectors", self.order[at]) for at in (x, x - 1))
+            like_last[x] = (one == other).all(axis=1)
+        self.kind = np.cumsum(~like_last)
         if not self.device:
+            self.buffer = np.empty(0, np.float32)
             self.vectors = np.empty((n_items, self.n_terms), np.float32)
             for start in range(0, n_items, self.step):
                 piece = slice(start, min(start + self.step, n_items))
                 found = vectors[self.order[piece]]
-                self.vectors[piece, :d] = found if self.scale == 1 else found * np.float64(self.scale)
+                self.vectors[piece, :d] = (
+                    found if self.scale == 1 else found * np.float64(self.scale)
+                )
                 self.vectors[piece, d:] = self.bias[piece, None]
 
     def lengths(self, piece: slice) -> FloatArray:
@@ -181,10 +207,14 @@ class Shelf:
         found[few] = _lengths(self.model.rows("item_vectors", piece.start + few), self.scale)
         return found
 
-    def product(self, vectors: FloatArray, at: int, end: int) -> Any:
+    def product(self, vectors: NDArray[Any], at: int, end: int) -> Any:
         """Return the product of users' vectors and those of the items from a place to another."""
         if not self.device:
-            return vectors @ self.vectors[at:end].T
+            size = len(vectors) * (end - at)
+            if len(self.buffer) < size:
+                self.buffer = np.empty(size, np.float32)  # fresh memory for each block costs time
+            out = self.buffer[:size].reshape(len(vectors), end - at)
+            return np.matmul(vectors, self.vectors[at:end].T, out=out)
         from array_api_compat import array_namespace, device
 
         given = self.model.item_vectors
@@ -250,7 +280,7 @@ class Products(Walk):
         rounding = 2.0**-50 * own * shelf.typical * shelf.most[at]
         longest = float(np.hypot(shelf.most[at], np.abs(shelf.bias[at:]).max()))
         margin = self.margin(some, longest) + rounding
-        return np.minimum(by_order, apart) + margin >= self.aim[some]
+        return np.asarray(np.minimum(by_order, apart) + margin >= self.aim[some])
 
     def count(self, some: IntArray, at: int, end: int, lists: Any) -> None:
         distinct, rows = np.unique(self.row[some], return_inverse=True)
@@ -267,7 +297,7 @@ class Products(Walk):
             return
         part = block if len(x) == len(some) else block[x]
         unsure = part.count(part.on_device(low[x]), "greater_equal")[0] - surely[x]
-        exact = low[x] == high[x]  # no margin
+        exact = (margin[x] == 0) & (low[x] == high[x])
         self.level[some[x[exact]]] += unsure[exact]
         y = x[(unsure > 0) & ~exact]
         if len(y):
@@ -281,8 +311,10 @@ class Products(Walk):
         listed = np.zeros(near.shape, dtype=bool)
         listed[block.lists.nonzero()] = True
         rows, columns = np.nonzero(near & (listed == self.only))
-        x = some[rows]
-        exact = self.shelf.model.scores(self.users[x], self.order[at + columns])
+        x, kind = some[rows], self.shelf.kind[at + columns]
+        new = np.append(True, (np.diff(rows) != 0) | (np.diff(kind) != 0))[: len(rows)]
+        exact = self.shelf.model.scores(self.users[x[new]], self.order[at + columns[new]])
+        exact = exact[np.cumsum(new) - 1]
         self.above[some] += np.bincount(rows[exact > self.target[x]], minlength=len(some))
         self.level[some] += np.bincount(rows[exact == self.target[x]], minlength=len(some))
 

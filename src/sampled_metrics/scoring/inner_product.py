@@ -153,11 +153,15 @@ class InnerProduct:
         >>> InnerProduct([[1, 2]], [[3, 4], [5, 6]], item_bias=[0, 0.5]).scores([0, 0], [1, 0])
         array([17.5, 11. ])
         """
-        rows = as_integers("users", users, 0, self.user_vectors.shape[0] - 1, "the last user's number")
+        last = self.user_vectors.shape[0] - 1
+        rows = as_integers("users", users, 0, last, "the last user's number")
+        if rows.ndim != 1:
+            raise ValueError(f"users has shape {rows.shape}; users must be flat")
         if items is None:
             return self._all(rows)
-        columns = as_integers("items", items, 0, self.item_vectors.shape[0] - 1, "the last item's")
-        if rows.shape != columns.shape or rows.ndim != 1:
+        last = self.item_vectors.shape[0] - 1
+        columns = as_integers("items", items, 0, last, "the last item's number")
+        if rows.shape != columns.shape:
             raise ValueError(
                 f"users has shape {rows.shape}, items has shape {columns.shape}; give two flat "
                 "lists of one length"

@@ -38,11 +38,16 @@ if TYPE_CHECKING:
 __all__ = ["Recommender", "from_model"]
 
 MOST_INSTANCES = 2**14  # in a walk at once
+FEW_PAIRS = 0.02  # of all pairs: their scores cost less one by one than all do as a product
 FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size is given
 
 
 class Recommender(Protocol):
-    """What `Ranks.from_model` needs from a model: the scores of all items for given users."""
+    """What `Ranks.from_model` needs from a model: the scores of all items for given users.
+
+    A model whose method is ``scores(users, items)``, and gives the scores of pairs, is spared most
+    of them; so is `InnerProduct`.
+    """
 
     def scores(self, users: IntArray, /) -> Any:
         """Return the scores of all items, an array of shape (len(users), n_items)."""
@@ -65,12 +70,29 @@ def from_model(
     works on one block of users after the other, sorts nothing, and has the scores of only one
     block in memory. A tensor is counted on its own device, and only the counts leave the device.
 
+    Where the model can give a part of the scores, candidates are scored block by block, likely
+    winners first, and a user is finished by one of two rules. *Beyond*: once `up_to` candidates
+    are above the held-out item, its rank is beyond `up_to`. *Nothing left*: by Cauchy-Schwarz an
+    inner product is at most the product of two lengths, so once the vectors that are left are too
+    short to reach the held-out item's score, its rank and its ties are known. Ranks are the same
+    as by all scores.
+
     Parameters
     ----------
-    model : Recommender, function, or matrix of shape (n_users, n_items)
+    model : InnerProduct, Recommender, function, or matrix of shape (n_users, n_items)
         What gives the scores. An object with a method ``scores(users)``, or a function of users,
         gets an int64 array of some users, and returns their rows of scores, shape (len(users),
         n_items), also in the same memory for every block. A matrix holds the rows of all users.
+
+        `InnerProduct` takes vectors of users and items; both rules serve it. In memory are a
+        float32 copy of the items' vectors and 80 bytes for each item, and for each of `block_size`
+        instances 12 bytes for each number of a vector, beside 16 MiB of scores.
+
+        If the second parameter of the method is called ``items``, as in ``scores(users, items)``,
+        it gets two int64 arrays of the same length, at most 131,072, and returns the score of each
+        pair, which must not depend on the other pairs. The first rule serves it. An attribute
+        ``item_order`` may hold all items, likely winners first; by default it is those with the
+        most training events.
 
         Scores are an array of NumPy, also on disk (`numpy.memmap`); a tensor of torch or an array
         of any other library that follows the array API standard; or a sparse matrix of SciPy, in
@@ -87,8 +109,12 @@ def from_model(
         The only pairs that may be candidates, given as in `exclude`. They must include the
         held-out items; training items, and pairs in `exclude`, are taken out of them. By default
         all items may be candidates.
+    up_to : int, optional
+        The last rank of interest, for metrics with a cutoff of at most that: an item of a larger
+        rank is beyond it, and has none. By default all ranks are found.
     block_size : int, optional
-        Number of instances scored at once, by default 256, or as the number of items suggests.
+        Number of instances scored at once, by default 256, or as the number of items suggests;
+        16,384 where the model can give a part of the scores.
     progress : bool
         Whether a run of more than two seconds shows a progress bar.
 
@@ -97,15 +123,16 @@ def from_model(
     Ranks
         Its ``users`` are the split's, by name if they have names, and its ``n_items`` counts the
         candidates. Each item is ranked among all candidates, including the user's other held-out
-        items.
+        items. Its ``n_scores`` is the number of scores that were computed.
 
     Raises
     ------
     ValueError
-        If `model` is none of these, or `split` is not a Split; if scores have the wrong shape, are
-        masked or not real numbers; if a candidate's score is NaN or the held-out item's infinite
-        (other items may have any score); if `exclude` or `candidates` names what the split lacks,
-        or a held-out item is excluded or not listed.
+        If `model` is none of these or not of the split's size, or `split` is not a Split; if
+        scores have the wrong shape, are masked or not real numbers; if a candidate's score is NaN
+        or the held-out item's infinite (other items may have any score, and what is not looked at
+        too); if `item_order` does not hold every item once; if `exclude` or `candidates` names what
+        the split lacks, or a held-out item is excluded or not listed.
     ImportError
         If scores are neither NumPy's nor SciPy's, and the extra ``devices`` is not installed.
 
@@ -129,6 +156,16 @@ def from_model(
     >>> scores = np.array([[0, 3.0, 9.0, 2.0, 2.0], [0, 3.0, 9.0, 2.0, 2.0]])
     >>> Ranks.from_model(scores[:, 1:], split).best
     array([2, 1])
+
+    Hits in the top 1 of vectors, for a part of the scores:
+
+    >>> from sampled_metrics import InnerProduct, Recall
+    >>> rng = np.random.default_rng(0)
+    >>> model = InnerProduct(rng.standard_normal((2, 8)), rng.standard_normal((10_000, 8)))
+    >>> split = Split.from_pairs([0, 1], [0, 1], [0, 1], [2, 0], n_items=10_000)
+    >>> ranks = Ranks.from_model(model, split, up_to=1)
+    >>> Recall(k=1)(ranks), ranks.n_scores
+    (array([0., 0.]), 130)
     """
     from tqdm import tqdm
 
@@ -189,18 +226,20 @@ def walker(
     if isinstance(model, type) or not callable(given):
         return None
     if isinstance(model, InnerProduct):
-        shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
-        if shape != split.train.shape:
-            raise ValueError(
-                f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those "
-                f"of the split's {split.n_users} users and {split.n_items} items"
-            )
-        shelf = Shelf(model, split.users)
-        make, order = partial(Products, shelf), shelf.order
+        _check_sizes(model, split)
+        few = rule.only and rule.lists.nnz < FEW_PAIRS * split.n_users * split.n_items
     elif takes_items(given):
-        make, order = partial(Pairs, partial(_of_pairs, given, split)), _order_of(model, split)
+        few = True
     else:
         return None
+    popularity = np.bincount(split.train.indices, minlength=split.n_items)
+    make: Callable[..., Walk]
+    if few:
+        make = partial(Pairs, partial(_of_pairs, given, split))
+        order = _order_of(model, np.argsort(-popularity, kind="stable"))
+    else:
+        shelf = Shelf(model, split.users, popularity)
+        make, order = partial(Products, shelf), shelf.order
 
     def begin(instances: IntArray) -> Walk:
         users = split.users[instances]
@@ -209,6 +248,15 @@ def walker(
         return make(users, split.items[instances], order, lists, only=rule.only, limit=most)
 
     return begin
+
+
+def _check_sizes(model: InnerProduct, split: Split) -> None:
+    shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
+    if shape != split.train.shape:
+        raise ValueError(
+            f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those of "
+            f"the split's {split.n_users} users and {split.n_items} items"
+        )
 
 
 def takes_items(scores: Any) -> bool:
@@ -220,17 +268,16 @@ def takes_items(scores: Any) -> bool:
     return names[1:2] == ["items"]
 
 
-def _order_of(model: Any, split: Split) -> IntArray:
-    """Return the items in the order that the model gives, or by their training events."""
-    given = getattr(model, "item_order", None)
-    if given is None:
-        events = np.bincount(split.train.indices, minlength=split.n_items)
-        return np.argsort(-events, kind="stable")
-    order = as_integers("model.item_order", given, 0, split.n_items - 1, "the last item's number")
-    if order.ndim != 1 or not np.array_equal(np.sort(order), np.arange(split.n_items)):
+def _order_of(model: Any, default: IntArray) -> IntArray:
+    """Return the items in the order that the model gives, if it gives one."""
+    if (given := getattr(model, "item_order", None)) is None:
+        return default
+    n_items = len(default)
+    order = as_integers("model.item_order", given, 0, n_items - 1, "the last item's number")
+    if not np.array_equal(np.sort(order.ravel()), np.arange(n_items)) or order.ndim != 1:
         raise ValueError(
             f"model.item_order has shape {order.shape}; it must hold each of the split's "
-            f"{split.n_items} items once, likely winners first"
+            f"{n_items} items once, likely winners first"
         )
     return order
 
@@ -372,7 +419,9 @@ class Candidates:
         return listed if self.only else self.lists.shape[1] - listed
 
 
-def candidates_of(split: Split, exclude: SetOfPairs | None, candidates: SetOfPairs | None) -> Candidates:
+def candidates_of(
+    split: Split, exclude: SetOfPairs | None, candidates: SetOfPairs | None
+) -> Candidates:
     """Return the items that are listed, or all, less training items and what is excluded."""
     out = split.train
     if exclude is not None:
