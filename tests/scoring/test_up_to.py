@@ -43,7 +43,8 @@ def split_of(rng, n_users, n_items, n_held_out):
 
 
 def vectors_of(kind, rng, n_users, n_items, d):
-    users, items = rng.standard_normal((n_users, d)), rng.standard_normal((n_items, d))
+    users: Any = rng.standard_normal((n_users, d))
+    items: Any = rng.standard_normal((n_items, d))
     users -= 0.3  # with targets below 0, too
     if kind in ("float16", "float32"):
         return users.astype(kind), items.astype(kind)
@@ -74,7 +75,7 @@ def pairs_of(rng, split, share, with_held_out):
 
 
 def rules_of(rng, split):
-    rules = {}
+    rules: Any = {}
     if rng.random() < 0.4:
         rules["exclude"] = pairs_of(rng, split, 0.3, with_held_out=False)
     if rng.random() < 0.4:
@@ -102,7 +103,7 @@ def all_scores(model, split):
 
 def slowly(model, user, item):
     """A score in Python's floats, from left to right."""
-    total = None
+    total: Any = None
     vectors = model.user_vectors[user], model.item_vectors[item]
     for u, v in zip(*(x.astype(float).tolist() for x in vectors), strict=True):
         total = u * v if total is None else total + u * v
@@ -146,11 +147,8 @@ def test_a_part_of_the_scores_gives_the_ranks_of_all(seed, kind, up_to, block_si
     rng = np.random.default_rng(seed)
     n_users, n_items, d = rng.integers([1, 2, 1], [9, 300, 20])
     split = split_of(rng, n_users, n_items, rng.integers(1, n_users * n_items // 2 + 1))
-    model: Any = InnerProduct(
-        *vectors_of(kind, rng, n_users, n_items, d),
-        biases_of(rng, n_users),
-        biases_of(rng, n_items),
-    )
+    users, items = vectors_of(kind, rng, n_users, n_items, d)
+    model = InnerProduct(users, items, biases_of(rng, n_users), biases_of(rng, n_items))
     rules = rules_of(rng, split)
     wanted = Ranks.from_model(all_scores(model, split), split, up_to=up_to, **rules)
     given = pairs_model(model) if pairs else model
@@ -253,7 +251,7 @@ def test_scores_next_to_the_target_are_told_apart(d):
     """
     rng = np.random.default_rng(d)
     for trial in range(8):
-        users = rng.standard_normal((3, d))
+        users: Any = rng.standard_normal((3, d))
         if trial % 2:  # each number between two of float32, all rounded in one direction
             users = np.float32(1) + rng.integers(0, 9, (3, d)) * 2.0**-23 + 2.0**-24 * 0.999
         base = np.broadcast_to(users[0] if trial % 4 > 1 else rng.standard_normal(d), (400, d))
@@ -284,8 +282,8 @@ def test_products_that_are_too_small_for_a_type(exponent):
 def test_a_large_bias_of_a_user_makes_ties():
     rng = np.random.default_rng(0)
     split = split_of(rng, 3, 200, 12)
-    vectors = vectors_of("plain", rng, 3, 200, 4)
-    model = InnerProduct(*vectors, [0, 1e15, -1e17])
+    users, items = vectors_of("plain", rng, 3, 200, 4)
+    model = InnerProduct(users, items, [0, 1e15, -1e17])
     ranks = Ranks.from_model(model, split)
     assert ranks.n_tied[ranks.instance == known(ranks.users).tolist().index(2)].min() > 50
     assert_same(ranks, Ranks.from_model(all_scores(model, split), split))

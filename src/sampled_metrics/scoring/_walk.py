@@ -39,7 +39,7 @@ class Walk:
         The last rank of interest.
     """
 
-    piece = 2**22  # scores in memory at once
+    piece = 2**21  # scores in memory at once
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ def from_model(
 
         `InnerProduct` takes vectors of users and items; both rules serve it. In memory are a
         float32 copy of the items' vectors and 80 bytes for each item, and for each of `block_size`
-        instances 12 bytes for each number of a vector, beside 16 MiB of scores.
+        instances 12 bytes for each number of a vector, beside 8 MiB of scores.
 
         If the second parameter of the method is called ``items``, as in ``scores(users, items)``,
         it gets two int64 arrays of the same length, at most 131,072, and returns the score of each
