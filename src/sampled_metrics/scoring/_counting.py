@@ -166,8 +166,11 @@ def on_host(array: Any) -> NDArray[Any]:
         return np.asarray(array)
     from array_api_compat import is_cupy_array, is_torch_array, to_device
 
-    moved = is_torch_array(array) or is_cupy_array(array)  # others NumPy asks itself
-    return np.asarray(to_device(array, "cpu") if moved else array)
+    if is_torch_array(array):
+        array = array.detach()
+    elif not is_cupy_array(array):  # others NumPy asks itself
+        return np.asarray(array)
+    return np.asarray(to_device(array, "cpu"))
 
 
 class DeviceBlock(Block):

@@ -190,7 +190,7 @@ class Shelf:
                 piece = slice(start, min(start + self.step, n_items))
                 found = vectors[self.order[piece]]
                 self.vectors[piece, :d] = (
-                    found if self.scale == 1 else found * np.float64(self.scale)
+                    found if self.scale == 1 else found.astype(np.float64) * self.scale
                 )
                 self.vectors[piece, d:] = self.bias[piece, None]
 
