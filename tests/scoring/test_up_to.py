@@ -17,7 +17,7 @@ from sampled_metrics import NDCG, InnerProduct, Ranks, Recall, Split
 from sampled_metrics.experiments import MatrixFactorization, load_amazon
 from shared import known
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 FIELDS = ("best", "n_tied", "offsets", "n_relevant", "n_items", "users")
 KINDS = (
     "plain",
