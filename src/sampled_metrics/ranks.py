@@ -113,6 +113,8 @@ class Ranks:
         How relevant each item is.
     ideal_gains : ndarray of float64, shape (n_relevant.sum(),), or None
         Gains of all relevant items, instance after instance, descending within each.
+    n_scores : int or None
+        Number of scores that `Ranks.from_model` computed; None of all other ranks.
 
     Raises
     ------

@@ -343,6 +343,8 @@ def test_a_model_says_which_items_win():
 
 # --- what is refused
 
+WIDE = np.broadcast_to(np.float16(1), (1, 2**22 + 1))
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -364,6 +366,7 @@ def test_a_model_says_which_items_win():
         (([[1.0]], [[1.0]], [1, 2]), "user_bias has shape (2,); user_bias must be one number for "),
         (([[1.0]], [[1.0]], None, [[1]]), "item_bias has shape (1, 1) and dtype int64; item_bias"),
         (([[1.0]], [[1.0]], None, [np.nan]), "item_bias[0] is nan; item_bias must be finite"),
+        ((WIDE, WIDE), "user_vectors has 4194305 columns; give at most 2**22"),
         (([[1e200]], [[1e200]]), "user_vectors and item_vectors hold numbers of 1e+200 and 1e+20"),
     ],
 )

@@ -81,29 +81,27 @@ class Walk:
             some = self.live[start : start + n]
             self.count(some, at, end, lists[some])
         self.at, self.width = end, min(2 * self.width, MOST)
-        goes_on = np.full(len(self.live), end < len(self.order))
-        if end < len(self.order):
-            goes_on &= self.above[self.live] < self.limit
-            goes_on &= self.can_reach(self.live, end)
-        self.live = self.live[goes_on]
+        if end == len(self.order):
+            self.live = self.live[:0]
+        else:
+            self.live = self.live[self.above[self.live] < self.limit]
+            self.live = self.live[self.can_reach(self.live, end)]
 
     def next_end(self) -> int:
         return min(self.at + self.width, len(self.order))
 
     def left(self) -> IntArray:
         """Return the number of candidates of each instance that are still to come."""
-        if self.only:
-            return np.bincount(self.cells[:, self.at :].indices, minlength=len(self.users))
-        gone = np.bincount(self.cells[:, self.at :].indices, minlength=len(self.users))
-        return np.asarray(len(self.order) - self.at - gone)
+        listed = np.bincount(self.cells[:, self.at :].indices, minlength=len(self.users))
+        return listed if self.only else len(self.order) - self.at - listed
 
     def count(self, some: IntArray, at: int, end: int, lists: Any) -> None:
         """Count for some instances the candidates from one place to another."""
         raise NotImplementedError
 
-    def can_reach(self, some: IntArray, at: int) -> NDArray[np.bool_] | bool:
+    def can_reach(self, some: IntArray, at: int) -> NDArray[np.bool_]:
         """Tell of which instances the held-out item may be reached from a place on."""
-        return True
+        return np.full(len(some), fill_value=True)
 
 
 class Pairs(Walk):

@@ -12,6 +12,7 @@ from sampled_metrics.scoring._counting import on_a_device, on_host
 
 __all__ = ["InnerProduct"]
 
+MOST_COLUMNS = 2**22  # for which the margin is proven
 PIECE = 2**17  # numbers that are worked on together, so that they stay in the cache
 
 
@@ -37,21 +38,22 @@ class InnerProduct:
     bias, D their length, p their inner product and R = Σ \|ûⱼ v̂ⱼ\|, which is at most ‖û‖ ‖v̂‖
     (Cauchy-Schwarz). Let ε = 2⁻²⁴, the unit of rounding in float32.
 
-    1. Rounding û and v̂ to float32 changes each product by at most (2ε + ε²) times itself, and D
+    1. Rounding û and v̂ to float32 changes each product by at most 2ε + ε² times itself, and D
        products, added in any order, with fused operations or without, err by at most
-       Dε / (1 - Dε) times the sum of their sizes (Higham 2002, section 3.1). So the float32
-       product errs by less than (D + 3) ε R, as long as D is at most 2¹⁰, and by less than 2
-       (D + 3) ε R up to 2²².
+       Dε / (1 - Dε) times the sum of their sizes (Higham 2002, section 3.1). With D at most 2²²,
+       the float32 product errs by less than (4/3 D + 3) ε R.
     2. In the same way the definition differs from p + bᵤ by less than (D + 2) 2⁻⁵² (R + \|bᵤ\|),
-       and so does the difference of the held-out item's score and bᵤ, to which p is compared.
-    3. Vectors are scaled by powers of 2, which rounds nothing, so that each user's largest number
-       is about 1 and the items' largest is within 2^±32: nothing overflows. A number or product
-       that is too small for float32, or that a processor takes for 0, is off by at most 2⁻¹²⁶, next
-       to another of at most 2³²: D terms by less than D 2⁻⁹².
+       and so does what p is compared with, the held-out item's score less bᵤ.
+    3. Vectors are scaled by powers of 2, which rounds nothing, so that no number of a user is above
+       1, and none of an item above 2³²: nothing overflows. A number or product that is too small
+       for float32, or that a processor takes for 0, is off by at most 2⁻¹²⁶, next to another of at
+       most 2³²: D terms by less than D 2⁻⁹². In the definition a product that is too small for
+       float64 is off by at most 2⁻¹⁰⁷⁵, times the scale c.
 
-    The margin is (D + 4) (2⁻²³ ‖û‖ ‖v̂‖ + 2⁻⁵⁰ \|bᵤ\| + 2⁻⁹⁰ + 2⁻¹⁰⁷⁴ c), the last term for products
-    that are too small for float64, where c is the scale. It is about twice what is needed, which
-    leaves room for the rounding of lengths and of the margin itself.
+    The margin is (D + 4) (2⁻²³ ‖û‖ ‖v̂‖ + 2⁻⁵⁰ \|bᵤ\| + 2⁻⁹⁰ + 2⁻¹⁰⁷⁴ c). This is half as much again
+    as is needed, which leaves room for the rounding of lengths and of the margin itself. It assumes
+    that NumPy's library for matrices computes float32 products in float32, or better, as they all
+    do unless told otherwise.
 
     Parameters
     ----------
@@ -107,6 +109,8 @@ class InnerProduct:
                 f"user_vectors has shape {tuple(users.shape)}, item_vectors has shape "
                 f"{tuple(items.shape)}; both must have the same number of columns"
             )
+        if users.shape[1] > MOST_COLUMNS:
+            raise ValueError(f"user_vectors has {users.shape[1]} columns; give at most 2**22")
         made = {"user_vectors": users, "item_vectors": items}
         for name, given, of in (("user_bias", user_bias, users), ("item_bias", item_bias, items)):
             made[name] = None if given is None else _numbers(name, given, 1)
