@@ -96,7 +96,10 @@ def ways_of(users, items, split, k):
     some = Split(split.train, np.arange(part), split.items[:part])
     full = Buffered(users, items)
     ways = {
-        "ours": (lambda: Ranks.from_model(InnerProduct(users, items), split, up_to=k), n_users),
+        "ours": (
+            lambda: Ranks.from_model(InnerProduct(users, items), split, up_to=k, progress=False),
+            n_users,
+        ),
         "product": (partial(full.all_of, part), part),
         "counted": (partial(Ranks.from_model, full, some, block_size=BLOCK, progress=False), part),
         "sample": (partial(sampled, users, items, split), n_users),

@@ -324,7 +324,7 @@ def test_nothing_is_scored_that_cannot_reach_the_target():
     split = Split.from_pairs([0], [60], [0, 0], [7, 70], n_items=5_000)
     ranks = Ranks.from_model(InnerProduct([[1]], items), split, block_size=1)
     assert (ranks.best.tolist(), ranks.n_tied.tolist()) == ([1, 51], [49, 4_948])
-    assert known(ranks.n_scores) == 1 + 64 + 1 + 5_000  # the second needs all: level ones may come
+    assert known(ranks.n_scores) == 1 + 1_024 + 1 + 5_000  # level ones may come for the second
     for made in (ranks[:1], ranks.break_ties("optimistic"), Ranks([1])):
         assert made.n_scores is None
 
@@ -373,6 +373,16 @@ WIDE = np.broadcast_to(np.float16(1), (1, 2**22 + 1))
 def test_what_is_no_inner_product(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         InnerProduct(*arguments)
+
+
+def test_a_device_without_float64(monkeypatch):
+    def astype(array, dtype):
+        raise TypeError("no float64 here")
+
+    monkeypatch.setattr(array_api_strict, "astype", astype)
+    there = array_api_strict.ones((2, 3))
+    with pytest.raises(ValueError, match="^item_vectors is of a library or on a device without fl"):
+        InnerProduct(np.ones((2, 3)), there)
 
 
 @pytest.mark.parametrize(

@@ -58,19 +58,17 @@ class Walk:
         place = np.empty(n_items, np.int64)
         place[order] = np.arange(n_items)
         # The held-out item is not above or level with itself: it is no candidate here.
-        lengths = np.diff(lists.indptr)
-        rows = np.repeat(np.arange(n), lengths)
-        listed = lists.indices
         if only:
-            kept = listed != items[rows]
-            rows, listed = rows[kept], listed[kept]
+            others = lists.indices != np.repeat(items, np.diff(lists.indptr))
+            listed, starts = lists.indices[others], lists.indptr - np.arange(n + 1)
         else:
-            rows, listed = np.append(rows, np.arange(n)), np.append(listed, items)
-        ones = np.ones(len(rows), dtype=bool)
-        self.cells = sparse.csc_array((ones, (rows, place[listed])), (n, n_items))
+            listed = np.insert(lists.indices, lists.indptr[1:], items)
+            starts = lists.indptr + np.arange(n + 1)
+        ones = np.ones(len(listed), dtype=bool)
+        self.cells = sparse.csr_array((ones, place[listed], starts), (n, n_items)).tocsc()
         self.above, self.level = np.zeros((2, n), np.int64)
         self.live = np.arange(n)  # the instances that are not finished
-        self.at, self.width = 0, FIRST
+        self.at, self.width = 0, max(FIRST, min(limit, 1024))  # no fewer can be enough
         self.n_scores = n  # those of the held-out items
 
     def step(self) -> None:

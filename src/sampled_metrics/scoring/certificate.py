@@ -10,11 +10,11 @@ import numpy as np
 from sampled_metrics._arguments import FloatArray, IntArray, as_flag, as_integer, as_kind, as_number
 from sampled_metrics.metrics import AUC, Metric
 from sampled_metrics.ranks import gathered
+from sampled_metrics.scoring._walk import FIRST, Walk
 from sampled_metrics.scoring.scoring import MOST_INSTANCES, candidates_of, walker
 from sampled_metrics.scoring.split import Split
 
 if TYPE_CHECKING:
-    from sampled_metrics.scoring._walk import Walk
     from sampled_metrics.scoring.scoring import SetOfPairs
 
 __all__ = ["Certificate", "certify"]
@@ -127,6 +127,8 @@ def certify(
     _check_never_rises(metric, n_items)
     starts = range(0, len(by_user), MOST_INSTANCES)
     walks = [begin(by_user[start : start + MOST_INSTANCES]) for start in starts]
+    for way in walks:
+        way.width = FIRST  # a short step may be enough
     with tqdm(total=len(by_user), desc="certifying", delay=2, disable=silent) as bar:
         while True:
             low, high = _interval(walks, metric, n_items)

@@ -248,7 +248,9 @@ def _check_float64(name: str, array: Any, xp: Any) -> None:
     except Exception:  # each library has its own
         has_it = False
     if not has_it:
-        raise ValueError(f"{name} is on a device without float64; move it to the processor")
+        raise ValueError(
+            f"{name} is of a library or on a device without float64; pass it as an array of NumPy"
+        )
 
 
 def largest(array: Any) -> float:
