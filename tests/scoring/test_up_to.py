@@ -381,7 +381,9 @@ def test_a_device_without_float64(monkeypatch):
 
     monkeypatch.setattr(array_api_strict, "astype", astype)
     there = array_api_strict.ones((2, 3))
-    with pytest.raises(ValueError, match="^item_vectors is of a library or on a device without fl"):
+    with pytest.raises(
+        ValueError, match=r"^item_vectors is of a library or on a device without fl"
+    ):
         InnerProduct(np.ones((2, 3)), there)
 
 

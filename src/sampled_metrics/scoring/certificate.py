@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_flag, as_integer, as_kind, as_number
-from sampled_metrics.metrics import AUC, Metric
+from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import gathered
 from sampled_metrics.scoring._walk import FIRST, Walk
 from sampled_metrics.scoring.scoring import MOST_INSTANCES, candidates_of, walker
@@ -75,8 +75,9 @@ def certify(
     width : float, optional
         The interval is short enough when `high` - `low` is at most this.
     max_scores : int, optional
-        So many scores may be computed, at least one for each held-out item. By default, and
-        without `width`, all that it takes to know the exact value.
+        So many scores may be computed, at least one for each held-out item; it stops before the
+        block that may go beyond. By default, and without `width`, it goes on until the exact value
+        is known.
     exclude, candidates : table, path, dict or sparse matrix, optional
         As in `Ranks.from_model`.
     progress : bool
@@ -152,12 +153,10 @@ def _interval(walks: list[Walk], metric: Metric, n_items: IntArray) -> tuple[flo
         best.append(way.above + 1)
         worst.append(way.above + 1 + left)
         tied.append(level)
-    each = (_mean(metric, ranks, tied, n_items) for ranks in (worst, best))
-    low, high = each
-    return low, high
+    return _mean(metric, worst, tied, n_items), _mean(metric, best, tied, n_items)
 
 
-def _mean(metric: Metric, ranks: Any, tied: Any, n_items: IntArray) -> float:
+def _mean(metric: Metric, ranks: list[IntArray], tied: list[IntArray], n_items: IntArray) -> float:
     values: FloatArray = metric(
         gathered(np.concatenate(ranks), np.concatenate(tied), None, n_items=n_items)
     )
@@ -177,8 +176,10 @@ def _check_one_each(split: Split) -> None:
 
 
 def _check_never_rises(metric: Metric, n_items: IntArray) -> None:
-    sizes = np.unique(n_items)  # of these, the value may depend on each
-    for n in sizes[-1:] if metric.rank_only or type(metric) is AUC else sizes:
+    sizes = np.unique(n_items)
+    # The metrics of this package fall in the same way at every size; others may depend on it.
+    ours = type(metric).__module__ == Metric.__module__
+    for n in sizes[-1:] if ours else sizes:
         values = metric(np.arange(1, n + 1), n_items=n)
         for at in np.flatnonzero(~(np.diff(values) <= 0))[:1]:
             raise ValueError(
