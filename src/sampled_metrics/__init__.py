@@ -17,7 +17,7 @@ from sampled_metrics.metrics import (
 )
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw, WeightedDraw
-from sampled_metrics.scoring import Split, leave_last_out
+from sampled_metrics.scoring import InnerProduct, Split, leave_last_out
 
 __version__ = "0.2.0"
 
@@ -29,6 +29,7 @@ __all__ = [
     "BiasVariance",
     "Draw",
     "HitRate",
+    "InnerProduct",
     "Metric",
     "Precision",
     "RankEstimate",

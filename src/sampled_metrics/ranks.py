@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,6 +118,8 @@ class Ranks:
         How relevant each item is.
     ideal_gains : ndarray of float64, shape (n_relevant.sum(),), or None
         Gains of all relevant items, instance after instance, descending within each.
+    n_scores : int or None
+        Number of scores that `Ranks.from_model` computed; None of all other ranks.
 
     Raises
     ------
@@ -151,6 +153,8 @@ class Ranks:
     ideal_gains: FloatArray | None
     users: NDArray[Any] | None
     weights: FloatArray | None
+
+    n_scores: ClassVar[int | None] = None  # no field: what is made from these ranks has none
 
     if TYPE_CHECKING:  # what the rooms above add, which say more of it
 
@@ -194,6 +198,7 @@ class Ranks:
             *,
             exclude: Any = None,
             candidates: Any = None,
+            up_to: int | None = None,
             block_size: int | None = None,
             progress: bool = True,
         ) -> Ranks:
