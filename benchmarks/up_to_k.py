@@ -13,10 +13,10 @@ sample       100 random items for each user, their vectors gathered and multipli
 faiss, implicit   top k + 50 of all items by an index of faiss, or by implicit (where importable)
 
 "spread": lengths of items fall like a power of their rank, as those of a matrix factorization
-do, and held-out items are drawn to be long, too. "equal": all lengths are 1. The held-out item's
-vector is moved towards its user, so that the share of hits is what it is in real data. Times are
-the shortest of interleaved repeats; a way that would take minutes is timed for a part of the users,
-in proportion.
+do, and held-out items are drawn by popularity. "equal": all lengths are 1. Each user's vector is
+moved towards the held-out item's, so that the share of hits is as in real data. Times are the
+shortest of interleaved repeats; a way that would take minutes is timed for a part of the users, in
+proportion.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def made(n_users, n_items, d, kind):
     events = rng.choice(n_items, (n_users, N_TRAIN + 1), p=popular / popular.sum())
     held_out = events[:, 0]
     # A user likes the held-out item: by how much decides at which rank it is.
-    users += rng.gamma(2, 0.12 * np.sqrt(d), (n_users, 1)).astype(np.float32) * items[held_out]
+    users += rng.gamma(2, 0.7, (n_users, 1)).astype(np.float32) * items[held_out]
     if kind == "spread":
         items *= (popular**0.4)[:, None].astype(np.float32)
     rows = np.repeat(np.arange(n_users), N_TRAIN)
