@@ -317,6 +317,8 @@ def explain(
     of each other, the mean difference is from 0.003 to 0.037.
     Chance aside, exact Recall@10 of the other system can be anything from 0.000 to 0.640: either
     can be the better one.
+    Who has the model need not sample: Ranks.from_model ranks exactly, and where scores are inner
+    products, with up_to, in about the time of a sample.
     This takes for granted that every user has the same number of items, that one of them is
     relevant, that all others are equally likely to be drawn, and that users and their samples are
     independent of each other.
@@ -504,6 +506,8 @@ def _sentences(found: Sequence[Explanation]) -> list[str]:
     together = "that all of these numbers are of the same users and samples, " if one.beside else ""
     return [
         *dict.fromkeys(said),
+        "Who has the model need not sample: Ranks.from_model ranks exactly, and where scores are "
+        "inner products, with up_to, in about the time of a sample.",
         f"This takes for granted {together}that every user has the same number of items, that one "
         "of them is relevant, that all others are equally likely to be drawn, and that users and "
         "their samples are independent of each other.",
