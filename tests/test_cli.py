@@ -21,11 +21,12 @@ from sampled_metrics import (
 )
 from sampled_metrics.cli import main
 from sampled_metrics.io import rank_table, write_ranks
+from shared import known
 
 USERS = [f"user {i}" for i in range(30)]
 RNG = np.random.default_rng(7)
 RANKS = {
-    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 500, users=USERS) for name in "AB"
+    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 480, users=USERS) for name in "AB"
 }
 
 
@@ -39,7 +40,7 @@ def folder(tmp_path, monkeypatch):
     table.assign(half=np.where(table["user"] < "user 2", "first", "second")).to_csv(
         "grouped.csv", index=False
     )
-    draw = Draw(40, n_items=500)
+    draw = Draw(40, n_items=480)
     write_ranks({name: draw.rvs(r.best, rng=1) for name, r in RANKS.items()}, "sampled.csv")
     return tmp_path
 
@@ -74,7 +75,7 @@ def test_evaluate(folder, capsys, file):
 def test_evaluate_prints_a_table(folder):
     code, out, errors = run("evaluate", "ranks.parquet", "--metrics", "recall@10", "auc")
     assert (code, errors) == (0, "")
-    assert "30 users; value ± standard error" in out
+    assert "30 users, ranked among 480 items; value ± standard error" in out
     assert f"{Recall(k=10).mean(RANKS['A']):.4f} ±" in out
 
 
@@ -114,10 +115,10 @@ def test_the_seed_is_0_and_names_are_escaped(folder, capsys):
 
 
 def test_bounds(folder, capsys):
-    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=500)
+    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=480)
     found = table_of(
         capsys, "bounds", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
-        "--items", "500",
+        "--catalog", "480",
     )  # fmt: skip
     assert list(found) == ["recommender", "metric", "low", "high", "users"]
     for name, low, high in zip(found["recommender"], found["low"], found["high"], strict=True):
@@ -125,8 +126,8 @@ def test_bounds(folder, capsys):
         assert isinstance(ranks, Ranks)
         assert (low, high) == pytest.approx(metric_bounds(ranks, Recall(k=10), draw))
     code, out, _ = run(
-        "evaluate", "sampled.csv", "--sampled", "--metrics", "recall@10", "--samples", "40",
-        "--items", "500",
+        "evaluate", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
+        "--catalog", "480",
     )  # fmt: skip
     assert code == 0
     assert "bounds at 95%" in out
@@ -196,19 +197,20 @@ def test_a_group_is_read_as_what_it_is_too(folder, capsys):
     assert found["value"].tolist() == [0.5]
 
 
-def test_ties_of_several_relevant_items_need_a_rule(folder, capsys):
+def test_ties_of_several_relevant_items(folder, capsys):
+    """By default the mean: of u, one of two is at 1 or 2 and the other at 4; v is at 1 or 2."""
     tied = Ranks([4, 1, 1], [0, 1, 1], 9, users=["u", "u", "v"])
     write_ranks({"A": tied}, "several.csv")
-    arguments = ["evaluate", "several.csv", "--metrics", "ndcg@3"]
-    assert main(arguments) == 1
-    assert "several or graded relevant items; say how ties" in capsys.readouterr().err
+    arguments = ["evaluate", "several.csv", "--metrics", "rr", "ndcg@3"]
+    found = table_of(capsys, *arguments)
+    assert found["value"].tolist() == pytest.approx([0.75, NDCG(k=3).mean(tied)])
     found = table_of(capsys, *arguments, "--ties", "pessimistic")
-    assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied.break_ties("pessimistic")))
+    assert found["value"][1] == pytest.approx(NDCG(k=3).mean(tied.break_ties("pessimistic")))
 
 
 def test_random_ties_break_independently_for_each_recommender(folder, capsys):
     """A difference of two recommenders has the noise of two, not of ties that break alike."""
-    tied = Ranks(np.ones(500, dtype=int), 99, 100)
+    tied = Ranks(np.ones(500, dtype=int), 99, 110)
     write_ranks({"A": tied, "B": tied}, "ties.parquet")
     arguments = ["compare", "ties.parquet", "--metrics", "rr", "--ties", "random", "--seed", "3"]
     found = table_of(capsys, *arguments)
@@ -217,6 +219,42 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
     want = evaluate(broken, [ReciprocalRank()]).comparisons(rng=3)
     assert found["standard_error"][0] == pytest.approx(want["standard_error"][0])
     assert found["difference"][0] == pytest.approx(want["difference"][0]) != 0
+
+
+def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
+    """With --catalog where the ranks are made, or where they are read: the same, and never exact.
+
+    Ranks 1 to 100, one user each, so that Recall@10 of the samples is .1.
+    """
+    score = np.tile(np.arange(100), 100)
+    table = pd.DataFrame({"user": np.repeat(np.arange(100), 100), "item": score, "score": score})
+    table["relevance"] = (table["item"] == table["user"]).astype(int)
+    table.to_csv("ncf.csv", index=False)
+    assert main(["rank", "ncf.csv", "--catalog", "3706", "--output", "said.csv"]) == 0
+    assert main(["rank", "ncf.csv", "--output", "unsaid.csv"]) == 0
+    assert set(known(Ranks.read("said.csv")["ncf"].catalog)) == {3706}
+    metrics = ["--metrics", "recall@10"]
+    found = table_of(capsys, "evaluate", "said.csv", *metrics)
+    assert found["estimator"].tolist() == ["uncorrected", "corrected", "bounds"]
+    assert found["value"][0] == pytest.approx(0.1)
+    more = ["--catalog", "3706"]
+    pd.testing.assert_frame_equal(
+        table_of(capsys, "evaluate", "unsaid.csv", *metrics, *more).drop(columns="recommender"),
+        found.drop(columns="recommender"),
+    )
+    bounds = table_of(capsys, "bounds", "said.csv", *metrics)
+    assert bounds["high"][0] == found["high"][2]
+    pd.read_csv("unsaid.csv").drop(columns="n_items").to_csv("ranks_only.csv", index=False)
+    assert main(["evaluate", "ranks_only.csv", *metrics, *more]) == 1
+    assert "n_items" in capsys.readouterr().err
+    found = table_of(capsys, "bounds", "ranks_only.csv", *metrics, *more, "--samples", "99",
+                     "--without-replacement")  # fmt: skip
+    assert found["high"][0] == bounds["high"][0]
+    both = pd.concat([pd.read_csv("said.csv").assign(recommender=name) for name in "AB"])
+    both.to_csv("both.csv", index=False)
+    assert table_of(capsys, "compare", "both.csv", *metrics)["difference"][0] == 0
+    assert main(["evaluate", "said.csv", *metrics, "--catalog", "4000"]) == 1
+    assert "the argument catalog says otherwise" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -241,7 +279,7 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         ),
         (
             "user,rank\nu,9\n",
-            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "5", "--items", "50"],
+            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "5", "--catalog", "50"],
             "n_samples + ",
         ),
         (
@@ -266,13 +304,13 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
         ),
         (
             "user,rank,n_items\nu,1,10\nu,2,10\n",
-            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "8", "--items", "50"],
+            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "8", "--catalog", "50"],
             "users with several relevant items; bounds are for one each",
         ),
         (
             "user,rank\nu,1\n",
-            ["evaluate", "bad.csv", "--sampled", "--metrics", "recall@1"],
-            "--sampled is given without --samples; give both",
+            ["bounds", "bad.csv", "--metrics", "recall@1"],
+            "does not say of what its ranks are a sample: --catalog",
         ),
         (
             None,
@@ -307,7 +345,6 @@ def test_what_is_wrong_with_the_data_is_said_and_the_code_is_1(
         (["evaluate", "ranks.csv", "--metrics", "recall@0"], "k is 0; k must be at least 1"),
         (["compare", "ranks.csv", "--metrics", "auc", "--group", "g"], "unrecognized arguments"),
         (["explain", "auc", "9e-1", "--items", "9", "--samples", "5"], "not a number as printed"),
-        (["bounds", "ranks.csv", "--metrics", "auc"], "--samples, --items"),
         (["explain", "auc", "0.9"], "--samples, --items"),
         (
             ["explain", "auc", "high", "--items", "9", "--samples", "5"],

@@ -160,6 +160,7 @@ class Ranks:
             relevant: Any = None,
             *,
             exclude: Any = None,
+            catalog: Any = None,
             user: str = "user",
             item: str = "item",
             score: str = "score",
@@ -173,6 +174,7 @@ class Ranks:
             labels: Any,
             *,
             absent: Literal["refuse", "missed"] = "refuse",
+            catalog: Any = None,
             user: str = "user",
             item: str = "item",
             rank: str = "rank",
@@ -183,7 +185,11 @@ class Ranks:
 
         @staticmethod
         def from_run(
-            run: Any, qrels: Any, *, absent: Literal["refuse", "missed"] = "refuse"
+            run: Any,
+            qrels: Any,
+            *,
+            absent: Literal["refuse", "missed"] = "refuse",
+            catalog: Any = None,
         ) -> Ranks:
             """Find the relevant documents in a run of trec_eval's form."""
 
@@ -207,7 +213,8 @@ class Ranks:
             user: str = "user",
             rank: str = "rank",
             n_tied: str = "n_tied",
-            n_items: str = "n_items",
+            n_items: Any = "n_items",
+            catalog: Any = "catalog",
             relevance: str = "relevance",
             n_predicted: str = "n_predicted",
             ignore: Sequence[str] = (),

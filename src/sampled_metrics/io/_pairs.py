@@ -11,7 +11,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._arguments import FloatArray, IntArray, reject, shown
+from sampled_metrics._arguments import (
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_integers,
+    index_of,
+    reject,
+    shown,
+)
 from sampled_metrics.io._columns import Ids, as_numbers, number, open_table, plain, refuse_cell
 from sampled_metrics.ranks import offsets_of
 
@@ -318,3 +326,32 @@ def refuse_twice(gathered: Gathered) -> None:
     """Refuse a pair that is there twice."""
     nothing = Items("", None, np.empty(0, np.int64), np.zeros_like(gathered.offsets))
     find(gathered, nothing)
+
+
+def by_user(name: str, given: Any, users: NDArray[Any]) -> IntArray:
+    """Return a whole number for each of these users: one for all, or what a dict or Series says."""
+    import pandas as pd
+
+    index = [*given] if isinstance(given, Mapping) else index_of(given)
+    if index is None:
+        if np.ndim(given):
+            reject(name, given, "one whole number, or a dict or Series by user")
+        return np.full(len(users), as_integer(name, given))
+    values = [*given.values()] if isinstance(given, Mapping) else given.to_numpy()
+    known = pd.Index(index, tupleize_cols=False)
+    for i in np.flatnonzero(known.duplicated())[:1]:
+        raise ValueError(f"{name} has user {shown(known[i])} twice; give each user once")
+    at = known.get_indexer(pd.Index(users, tupleize_cols=False))
+    for x in np.flatnonzero(at < 0)[:1]:
+        raise ValueError(f"{name} lacks user {shown(users.tolist()[x])}; give it for each user")
+    each: IntArray = as_integers(name, values, flat=True)[at]
+    return each
+
+
+def catalog_of(given: Any, users: NDArray[Any], n_items: IntArray) -> IntArray:
+    """Return of how many items each user's candidates are a sample."""
+    catalog = by_user("catalog", given, users)
+    for x in np.flatnonzero(catalog < n_items)[:1]:
+        who = f"user {shown(users.tolist()[x])}, who has {n_items[x]} candidates"
+        raise ValueError(f"catalog is {catalog[x]} for {who}; give the number of all items")
+    return catalog

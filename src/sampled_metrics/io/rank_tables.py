@@ -35,7 +35,7 @@ from sampled_metrics.io._columns import (
     plain_integers,
     refuse_cell,
 )
-from sampled_metrics.io._pairs import by_integer, refuse_mixed
+from sampled_metrics.io._pairs import by_integer, by_user, refuse_mixed
 from sampled_metrics.ranks import Ranks, as_ranks, misfits, offsets_of, trusted, users_of
 
 if TYPE_CHECKING:
@@ -272,7 +272,8 @@ def read_ranks(
     user: str = "user",
     rank: str = "rank",
     n_tied: str = "n_tied",
-    n_items: str = "n_items",
+    n_items: Any = "n_items",
+    catalog: Any = "catalog",
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
     ignore: Sequence[str] = (),
@@ -288,8 +289,11 @@ def read_ranks(
     recommender : str or None
         The column with the recommenders' names. All rows belong to one recommender with None, or
         if the table lacks this column and has only those named here.
-    user, rank, n_tied, n_items, relevance, n_predicted : str
+    user, rank, n_tied, relevance, n_predicted : str
         The names of the other columns.
+    n_items, catalog : str, int, dict or Series
+        The names of these columns, too, or the numbers themselves where the table does not hold
+        them, one for all or by user: ``n_items=100, catalog=3706`` of ranks among a sample.
     ignore : list of str
         Further columns that do not matter, besides item and group. Any other column must be the
         same in all rows of a user and a recommender, as these are the relevant items of one
@@ -324,15 +328,17 @@ def read_ranks(
     >>> ranks.users, ranks.best, ranks.n_relevant
     (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
     """
+    sizes = {"n_items": n_items, "catalog": catalog}
+    numbers = {name: given for name, given in sizes.items() if not isinstance(given, str)}
     named = column_names(
         user=user,
         rank=rank,
         n_tied=n_tied,
-        n_items=n_items,
         relevance=relevance,
         n_predicted=n_predicted,
         recommender="recommender" if recommender is None else recommender,
-        **{name: name for name in ("catalog", "up_to", "weight")},
+        **{name: name for name in ("up_to", "weight")},
+        **sizes | {name: name for name in numbers},
     )
     if recommender is None:
         del named["recommender"]
@@ -344,13 +350,20 @@ def read_ranks(
     if index is not None and (index.nlevels > 1 or index.name is not None):
         said = f"table has the index {shown(list(index.names))}, which is not read"
         raise ValueError(f"{said}; give table.reset_index(), or table.reset_index(drop=True)")
-    return ranks_by_name("table", table, named, ignored)
+    return ranks_by_name("table", table, named, ignored, numbers)
 
 
 def ranks_by_name(
-    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
+    argument: str,
+    table: TableLike,
+    named: Mapping[str, str],
+    ignore: Sequence[str] = (),
+    numbers: Mapping[str, Any] | None = None,
 ) -> dict[str, Ranks]:
-    """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
+    """Make ranks as `read_ranks` does, from a table that the caller gave as this argument.
+
+    `numbers` are columns that the table need not have, given by user.
+    """
     # A column of another name than its keyword is meant to be there.
     must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
     opened = open_table(argument, table, must, named, whole=True)
@@ -362,6 +375,12 @@ def ranks_by_name(
     _check_one_ranking(opened, more, codes * len(users.names) + users.codes, users)
     values = {key: opened.numbers(key) for key in LEAST if key in opened}
     rows = Rows(argument, users, np.arange(len(opened)), values)
+    for key, given in (numbers or {}).items():
+        each = by_user(key, given, users.names)[users.codes]
+        if key in values:
+            other = ~np.isnan(values[key]) & (values[key] != each)
+            rows.refuse(key, other, f"the argument {key} says otherwise; leave one of them out")
+        values[key] = each
     ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
     parts = np.split(by_integer(codes, len(names)), ends)
     return {name: ranks_of(rows.of(part)) for name, part in zip(names, parts, strict=True)}

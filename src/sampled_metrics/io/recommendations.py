@@ -28,6 +28,7 @@ from sampled_metrics.io._pairs import (
     are_dicts,
     as_gains,
     by_integer,
+    catalog_of,
     entry,
     find,
     gather,
@@ -58,6 +59,7 @@ def from_recommendations(
     labels: Lists | TableLike | sparse.sparray | sparse.spmatrix,
     *,
     absent: Literal["refuse", "missed"] = "refuse",
+    catalog: Any = None,
     user: str = "user",
     item: str = "item",
     rank: str = "rank",
@@ -82,6 +84,10 @@ def from_recommendations(
     absent : {"refuse", "missed"}
         What to do, with dicts and tables, if a user has labels but no list in `predictions`: raise
         an error, or count all of the user's relevant items as missed.
+    catalog : int, dict or Series, optional
+        Number of items that there are, one for all or by user, where the candidates are a sample
+        of them. The lists then hold
+        all candidates, so each relevant item must be in its user's list.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 
@@ -154,6 +160,14 @@ def from_recommendations(
     made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users}
     if gains is not None:
         made |= {"gains": gains[label], "ideal_gains": _descending(gains, relevant.counts)}
+    if catalog is not None:
+        missed = np.ones(len(relevant.items), dtype=bool)
+        missed[label] = False
+        remedy = "with catalog=, each list holds all candidates, the relevant ones too"
+        relevant.refuse(missed, f"predictions lacks it; {remedy}")
+        names = np.arange(n) if users is None else users
+        made["n_items"] = predicted.counts
+        made["catalog"] = catalog_of(catalog, names, predicted.counts)
     return trusted(values, offsets, relevant.counts, **made)
 
 

@@ -13,6 +13,7 @@ from sampled_metrics.io._columns import column_names
 from sampled_metrics.io._pairs import (
     Gathered,
     Pairs,
+    catalog_of,
     find,
     gather,
     pairs_of,
@@ -37,6 +38,7 @@ def from_scores(
     relevant: ByUser | None = None,
     *,
     exclude: ByUser | None = None,
+    catalog: Any = None,
     user: str = "user",
     item: str = "item",
     score: str = "score",
@@ -57,6 +59,9 @@ def from_scores(
     exclude : table, path or dict, optional
         Pairs that are not candidates, such as training events: a table of `user` and `item`, or a
         dict from user to items. Some user and some item of them must have scores.
+    catalog : int, dict or Series, optional
+        Number of items that there are, one for all or by user, where the candidates are a sample
+        of them: such ranks are never called exact.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
@@ -126,12 +131,14 @@ def from_scores(
     of_user = np.searchsorted(listed.offsets, place, side="right") - 1
     best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
     own, instance = np.unique(of_user, return_inverse=True)
+    n_items = np.diff(offsets)[own]
     return gathered(
         best,
         n_tied,
         instance.ravel(),
         gains if (gains != 1).any() else None,
-        n_items=np.diff(offsets)[own],
+        n_items=n_items,
+        catalog=None if catalog is None else catalog_of(catalog, users[own], n_items),
         users=users[own],
     )
 

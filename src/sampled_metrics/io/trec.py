@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from io import StringIO
 from math import inf, nan
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ def from_run(
     qrels: str | os.PathLike[str],
     *,
     absent: Literal["refuse", "missed"] = "refuse",
+    catalog: Any = None,
 ) -> Ranks:
     """Make ranks from a run and the relevant documents, both in files of trec_eval's form.
 
@@ -35,6 +36,10 @@ def from_run(
     absent : {"refuse", "missed"}
         What to do if a topic has relevant documents but is not in the run: "refuse" raises an
         error; "missed" counts its relevant documents as missed, as trec_eval's option -c does.
+
+    catalog : int, dict or Series, optional
+        Number of documents that there are, where the run ranks all of a sample of them: as in
+        `Ranks.from_recommendations`.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def from_run(
     ValueError
         As `read_run`, `read_qrels` and `Ranks.from_recommendations`.
     """
-    return from_recommendations(read_run(run), read_qrels(qrels), absent=absent)
+    return from_recommendations(read_run(run), read_qrels(qrels), absent=absent, catalog=catalog)
 
 
 def read_run(path: str | os.PathLike[str]) -> pd.DataFrame:
