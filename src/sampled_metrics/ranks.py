@@ -160,7 +160,10 @@ class Ranks:
             relevant: Any = None,
             *,
             exclude: Any = None,
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
             catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
             user: str = "user",
             item: str = "item",
             score: str = "score",
@@ -173,8 +176,10 @@ class Ranks:
             predictions: Any,
             labels: Any,
             *,
-            absent: Literal["refuse", "missed"] = "refuse",
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
             catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
             user: str = "user",
             item: str = "item",
             rank: str = "rank",
@@ -188,8 +193,10 @@ class Ranks:
             run: Any,
             qrels: Any,
             *,
-            absent: Literal["refuse", "missed"] = "refuse",
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
             catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
         ) -> Ranks:
             """Find the relevant documents in a run of trec_eval's form."""
 
@@ -217,6 +224,7 @@ class Ranks:
             catalog: Any = "catalog",
             relevance: str = "relevance",
             n_predicted: str = "n_predicted",
+            min_relevance: float | None = None,
             ignore: Sequence[str] = (),
         ) -> dict[str, Ranks]:
             """Read the ranks of each recommender from a table with a row for each item."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from sampled_metrics._arguments import (
     IntArray,
     as_choice,
     as_csr,
+    as_number,
     as_users,
     is_table,
     reject,
 )
 from sampled_metrics.io._columns import column_names
 from sampled_metrics.io._pairs import (
+    ABSENT,
+    Absent,
     Items,
     Pairs,
     are_dicts,
@@ -33,10 +36,14 @@ from sampled_metrics.io._pairs import (
     find,
     gather,
     pairs_of,
+    refuse_absent,
+    refuse_apart,
     refuse_columns,
+    refuse_least,
     refuse_mixed,
     refuse_twice,
     relevance_of,
+    weights_of,
 )
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
@@ -58,8 +65,10 @@ def from_recommendations(
     predictions: Lists | TableLike,
     labels: Lists | TableLike | sparse.sparray | sparse.spmatrix,
     *,
-    absent: Literal["refuse", "missed"] = "refuse",
+    absent: Absent = "refuse",
     catalog: Any = None,
+    weights: Any = None,
+    min_relevance: float | None = None,
     user: str = "user",
     item: str = "item",
     rank: str = "rank",
@@ -81,13 +90,19 @@ def from_recommendations(
         entries for one place are added up, as SciPy does.
         A long table, or the path of one, has one row for each user and relevant item; a column
         `relevance` with the gain is optional.
-    absent : {"refuse", "missed"}
-        What to do, with dicts and tables, if a user has labels but no list in `predictions`: raise
-        an error, or count all of the user's relevant items as missed.
+    absent : {"refuse", "missed", "left out"}
+        What to do, with dicts and tables, if a user has relevant items but no list in
+        `predictions`: raise an error, count all of them as missed, or leave the user out, which
+        flatters.
     catalog : int, dict or Series, optional
         Number of items that there are, one for all or by user, where the candidates are a sample
         of them. The lists then hold
         all candidates, so each relevant item must be in its user's list.
+    weights : dict or Series, optional
+        How much each user counts in a mean, above 0, by user.
+    min_relevance : float, optional
+        The least relevance that counts as relevant: 4 for ratings from 1 to 5, say. By default all
+        above 0, and relevances that look like ratings are refused.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 
@@ -137,22 +152,25 @@ def from_recommendations(
     >>> Ranks.from_recommendations(recommended, pd.DataFrame({"user": [8], "item": [1]})).best
     array([2])
     """
-    as_choice("absent", absent, ("refuse", "missed"))
+    as_choice("absent", absent, ABSENT)
+    least = None if min_relevance is None else as_number("min_relevance", min_relevance)
     columns = column_names(user=user, item=item, rank=rank, score=score, relevance=relevance)
     keys: Any
     if is_table(predictions) and is_table(labels):
-        keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent)
+        keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent, least)
     else:
         refuse_columns("predictions", predictions, columns)
         refuse_columns("labels", labels, columns)
         keys, predictions, labels = _by_instance(predictions, labels, absent)
         predicted, _ = _items("predictions", keys, predictions)
-        relevant, gains = _labels(keys, labels)
+        relevant, gains = _labels(keys, labels, least)
     n = len(predicted)
     if n != len(relevant):
         raise ValueError(f"predictions has {n} instances, labels has {len(relevant)}; pair them")
     refuse_mixed("items", [("predictions", predicted.kind), ("labels", relevant.kind)])
     label, place = find(predicted, relevant)
+    if not label.size:
+        refuse_apart("item", "labels", relevant.ids, "predictions", predicted.ids, few=10)
     instance = np.repeat(np.arange(n), relevant.counts)[label]
     values = place - predicted.offsets[instance] + 1
     offsets = offsets_of(np.bincount(instance, minlength=n))
@@ -160,19 +178,21 @@ def from_recommendations(
     made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users}
     if gains is not None:
         made |= {"gains": gains[label], "ideal_gains": _descending(gains, relevant.counts)}
+    names = np.arange(n) if users is None else users
+    if weights is not None:
+        made["weights"] = weights_of(weights, names)
     if catalog is not None:
         missed = np.ones(len(relevant.items), dtype=bool)
         missed[label] = False
         remedy = "with catalog=, each list holds all candidates, the relevant ones too"
         relevant.refuse(missed, f"predictions lacks it; {remedy}")
-        names = np.arange(n) if users is None else users
         made["n_items"] = predicted.counts
         made["catalog"] = catalog_of(catalog, names, predicted.counts)
     return trusted(values, offsets, relevant.counts, **made)
 
 
 def _from_tables(
-    predictions: Any, labels: Any, columns: dict[str, str], absent: str
+    predictions: Any, labels: Any, columns: dict[str, str], absent: str, least: float | None
 ) -> tuple[NDArray[Any], Items, Items, FloatArray | None]:
     """Return the users of two long tables, the items of each user, and gains if these differ."""
     recommended = pairs_of("predictions", predictions, columns, (), ["rank", "score"])
@@ -185,16 +205,18 @@ def _from_tables(
         raise ValueError(f"{said}; say which orders the items: rank=... or score=...")
     liked = pairs_of("labels", labels, columns, (), ["relevance"])
     users, (predicted, relevant) = gather((recommended, order), (liked, None))
-    gains = relevance_of(liked)[relevant.rows]
+    gains = relevance_of(liked, least)[relevant.rows]
     if (gains == 0).any():
         refuse_twice(relevant)
         relevant, gains = _positive(relevant, gains)
-    lost = (predicted.counts == 0) & (relevant.counts > 0) & (absent == "refuse")
-    for x in np.flatnonzero(lost)[:1]:
-        raise ValueError(
-            f'labels has user {users.tolist()[x]!r}, predictions does not; give absent="missed" '
-            "if this user was recommended nothing, or take the user out of labels"
-        )
+    listed, wanted = (users[each.counts > 0].tolist() for each in (predicted, relevant))
+    refuse_apart("user", "labels", wanted, "predictions", listed)
+    lost = (predicted.counts == 0) & (relevant.counts > 0)
+    for x in np.flatnonzero(lost)[:1] if absent == "refuse" else ():
+        refuse_absent("labels", users.tolist()[x], "predictions")
+    if absent == "left out":
+        kept = np.repeat(~lost, relevant.counts)
+        relevant, gains = relevant.only(kept), gains[kept]
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
     return users[there], listed, wanted, gains if (gains != 1).any() else None
@@ -238,14 +260,15 @@ def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] 
     if not all(by_user):
         kinds = f"predictions is a {type(predictions).__name__}, labels a {type(labels).__name__}"
         raise ValueError(f"{kinds}; make both a dict by user, as by Series.to_dict(), or neither")
+    refuse_apart("user", "labels", [*labels], "predictions", [*predictions])
+    for user in [user for user in predictions if user not in labels][:1]:
+        said = f"predictions has user {user!r}, labels does not"
+        raise ValueError(f"{said}; add labels[{user!r}] = [] if nothing is relevant")
+    lost = [user for user in labels if user not in predictions]
+    for user in lost[:1] if absent == "refuse" else ():
+        refuse_absent("labels", user, "predictions")
     if absent == "missed":
-        predictions = {**predictions, **{u: () for u in labels if u not in predictions}}
-    sides = (("predictions", predictions), ("labels", labels))
-    for (name, users), (other, others) in (sides, sides[::-1]):
-        for user in users:
-            if user not in others:
-                remedy = f"add {other}[{user!r}] = [], or take the user out of {name}"
-                raise ValueError(f"{name} has user {user!r}, {other} does not; {remedy}")
+        predictions = {**predictions, **dict.fromkeys(lost, ())}
     return [*predictions], [*predictions.values()], [labels[user] for user in predictions]
 
 
@@ -277,7 +300,9 @@ def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
     return row
 
 
-def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArray | None]:
+def _labels(
+    keys: Sequence[object] | None, labels: Any, least: float | None
+) -> tuple[Items, FloatArray | None]:
     """Return the relevant items, and their gains where these were given."""
     if hasattr(labels, "tocsr"):
         labels = as_csr(labels)
@@ -296,8 +321,10 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArr
             values = chain.from_iterable(row.values() for row in rows)
             gains = np.fromiter(values, dtype=object, count=len(relevant.items))
     if not is_graded:
+        refuse_least("labels", least)
         return relevant, None
-    return _positive(relevant, as_gains(gains, lambda i: f"{relevant.at(i)}: its gain"))
+    at = lambda i: f"{relevant.at(i)}: its gain"  # noqa: E731
+    return _positive(relevant, as_gains("labels", gains, at, least))
 
 
 def _positive(relevant: SomeItems, gains: FloatArray) -> tuple[SomeItems, FloatArray]:
