@@ -82,7 +82,8 @@ def from_recommendations(
     predictions : list of lists, array of shape (n_instances, length), dict or table
         For each instance, the recommended items, best first: integers of at least 0, or strings.
         A long table, or the path of one, has one row for each user and item, and a column `rank`
-        (1, 2, ... for each user) or, if there is none, `score`, of which a higher one comes first.
+        (1, 2, ... for each user) or, if there is none, `score`, of which a higher one comes first;
+        equal ones tie.
     labels : list of lists, sets or dicts, array, sparse matrix, dict or table
         For each instance, its relevant items, in any order; or a dict from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
@@ -118,7 +119,7 @@ def from_recommendations(
         If the instances do not fit each other (see Notes), an instance names an item twice, an
         item is neither a string nor an integer from 0 to :math:`2^{63} - 1` (-1 often marks
         padding), or a gain is negative or not finite. In a table, if a column or an id is missing,
-        ranks are not 1, 2, ... for each user, or two items of a user have the same score.
+        ranks are not 1, 2, ... for each user, or a score is missing.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -135,6 +136,9 @@ def from_recommendations(
     path must end in .parquet or .csv). The order of their rows does not matter. Ids are integers,
     strings, categories or UUIDs, all of one kind. Users without labels are kept and have no
     relevant item: metrics are NaN for them.
+
+    Items of a list with the same score are level, and metrics are means over their orders. The list
+    must then be whole, or end where scores differ: no item beyond it is taken to have its last one.
 
     Users are in the order in which `predictions` first names them, followed by those that only
     `labels` names.
@@ -156,8 +160,11 @@ def from_recommendations(
     least = None if min_relevance is None else as_number("min_relevance", min_relevance)
     columns = column_names(user=user, item=item, rank=rank, score=score, relevance=relevance)
     keys: Any
+    scores = None
     if is_table(predictions) and is_table(labels):
-        keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent, least)
+        keys, predicted, relevant, gains, scores = _from_tables(
+            predictions, labels, columns, absent, least
+        )
     else:
         refuse_columns("predictions", predictions, columns)
         refuse_columns("labels", labels, columns)
@@ -172,10 +179,16 @@ def from_recommendations(
     if not label.size:
         refuse_apart("item", "labels", relevant.ids, "predictions", predicted.ids, few=10)
     instance = np.repeat(np.arange(n), relevant.counts)[label]
+    tied = np.zeros_like(place)
+    if scores is not None:
+        place, tied = _level(scores, predicted.offsets, place)
+        if gains is not None:  # of level items, the most relevant first
+            order = np.lexsort((-gains[label], place))
+            label, place, tied = label[order], place[order], tied[order]
     values = place - predicted.offsets[instance] + 1
     offsets = offsets_of(np.bincount(instance, minlength=n))
     users = None if keys is None else as_users("the users of predictions", keys, (n,), "labels")
-    made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users}
+    made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users, "n_tied": tied}
     if gains is not None:
         made |= {"gains": gains[label], "ideal_gains": _descending(gains, relevant.counts)}
     names = np.arange(n) if users is None else users
@@ -193,8 +206,8 @@ def from_recommendations(
 
 def _from_tables(
     predictions: Any, labels: Any, columns: dict[str, str], absent: str, least: float | None
-) -> tuple[NDArray[Any], Items, Items, FloatArray | None]:
-    """Return the users of two long tables, the items of each user, and gains if these differ."""
+) -> tuple[NDArray[Any], Items, Items, FloatArray | None, NDArray[Any] | None]:
+    """Return the users of two long tables, their items, gains if these differ, and any scores."""
     recommended = pairs_of("predictions", predictions, columns, (), ["rank", "score"])
     if "rank" in recommended.values:
         order = _by_rank(recommended)
@@ -219,7 +232,8 @@ def _from_tables(
         relevant, gains = relevant.only(kept), gains[kept]
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
-    return users[there], listed, wanted, gains if (gains != 1).any() else None
+    scores = None if "rank" in recommended.values else recommended.values["score"][predicted.rows]
+    return users[there], listed, wanted, gains if (gains != 1).any() else None, scores
 
 
 def _by_rank(pairs: Pairs) -> IntArray:
@@ -242,13 +256,16 @@ def _by_score(pairs: Pairs) -> IntArray:
     score, user = pairs.values["score"], pairs.users.codes
     pairs.refuse("score", np.isnan(score), "each item must have a score")
     order = np.argsort(score)[::-1]
-    order = order[by_integer(user[order], len(pairs.users.names))]
-    ordered = score[order]
-    tied = np.zeros(len(score), dtype=bool)
-    tied[order[1:]] = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
-    rule = "another item of this user has it: give ranks, or all candidates to Ranks.from_scores"
-    pairs.refuse("score", tied, rule)
-    return order
+    return order[by_integer(user[order], len(pairs.users.names))]
+
+
+def _level(scores: NDArray[Any], offsets: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the best places of listed items, and how many others of the user have their scores."""
+    new = np.append(True, scores[1:] != scores[:-1])
+    new[offsets[:-1][offsets[:-1] < len(new)]] = True
+    first = np.flatnonzero(new)
+    block = np.searchsorted(first, place, side="right") - 1
+    return first[block], np.diff(first, append=len(scores))[block] - 1
 
 
 def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] | None, Any, Any]:
