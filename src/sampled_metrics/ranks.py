@@ -164,6 +164,10 @@ class Ranks:
             relevant: Any = None,
             *,
             exclude: Any = None,
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
+            catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
             user: str = "user",
             item: str = "item",
             score: str = "score",
@@ -176,7 +180,10 @@ class Ranks:
             predictions: Any,
             labels: Any,
             *,
-            absent: Literal["refuse", "missed"] = "refuse",
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
+            catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
             user: str = "user",
             item: str = "item",
             rank: str = "rank",
@@ -187,7 +194,13 @@ class Ranks:
 
         @staticmethod
         def from_run(
-            run: Any, qrels: Any, *, absent: Literal["refuse", "missed"] = "refuse"
+            run: Any,
+            qrels: Any,
+            *,
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
+            catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
         ) -> Ranks:
             """Find the relevant documents in a run of trec_eval's form."""
 
@@ -212,9 +225,11 @@ class Ranks:
             user: str = "user",
             rank: str = "rank",
             n_tied: str = "n_tied",
-            n_items: str = "n_items",
+            n_items: Any = "n_items",
+            catalog: Any = "catalog",
             relevance: str = "relevance",
             n_predicted: str = "n_predicted",
+            min_relevance: float | None = None,
             ignore: Sequence[str] = (),
         ) -> dict[str, Ranks]:
             """Read the ranks of each recommender from a table with a row for each item."""

@@ -99,6 +99,7 @@ def test_as_in_memory(engine, seed):
     table["relevance"] *= 1 + table["item"] % 2
     want = Ranks.from_scores(table.sort_values(["user", "item"]), exclude=excluded)
     found = collect_ranks(rank_table_from_scores(engine(table), exclude=engine(excluded)))
+    want = want[want.n_relevant > 0]  # an engine's table has a row for each relevant item
     for field in ("best", "n_tied", "n_items", "users", "gains"):
         np.testing.assert_array_equal(getattr(found, field), getattr(want, field))
 

@@ -195,11 +195,6 @@ def refused():
     yield ranks.replace({"rank": {3: 2.5}}), liked, "user 4 and item 1: the rank is 2.5; the"
     yield ranks.replace({"rank": {3: np.nan}}), liked, "user 4 and item 1: the rank is missing; the"
     yield (
-        scores.replace({"score": {2.5: 3.0}}),
-        liked,
-        ("the score is 3; another item of this user has it: give ranks, or all candidates to "),
-    )
-    yield (
         scores.replace({"score": {2.5: np.nan}}),
         liked,
         ("predictions, row 4, user 4 and item 3: the score is missing; each item must"),

@@ -164,13 +164,13 @@ def test_columns():
     other = Ranks([1, 2], [0, 3], 9, users=["bob", "ann"])
     table = rank_table({"one": one, "other": other})
     assert table.astype(object).where(table.notna(), None).to_dict("list") == {
-        "recommender": ["one", "one", "other", "other"],
-        "user": ["ann", "ann", "bob", "ann"],
-        "rank": [3, None, 1, 2],
-        "n_tied": [0, None, 0, 3],
-        "n_items": [None, None, 9, 9],
-        "relevance": [2.0, 1.0, None, None],
-        "n_predicted": [5, 5, None, None],
+        "recommender": ["one", "one", "one", "other", "other"],
+        "user": ["ann", "ann", "bob", "bob", "ann"],
+        "rank": [3, None, None, 1, 2],
+        "n_tied": [0, None, None, 0, 3],
+        "n_items": [None, None, None, 9, 9],
+        "relevance": [2.0, 1.0, 0.0, None, None],
+        "n_predicted": [5, 5, 5, None, None],
     }
     assert set(table.dtypes[["rank", "n_tied", "n_items", "n_predicted"]]) == {pd.Int64Dtype()}
     assert list(rank_table({"one": [3, 1]})) == ["recommender", "user", "rank"]
@@ -183,13 +183,14 @@ def test_items_that_were_not_recommended_keep_their_relevance():
 
 
 def test_users_without_names_are_numbered():
-    """A user without relevant items has a number, but no row."""
+    """A user without relevant items has a row, so that who counts these as 0 still can."""
     ranks = Ranks.from_lists([[5, 3], [], [1]])
-    assert rank_table({"a": ranks})["user"].tolist() == [0, 0, 2]
+    assert rank_table({"a": ranks})["user"].tolist() == [0, 0, 1, 2]
+    assert rank_table({"a": ranks})["relevance"].tolist() == [1, 1, 0, 1]
     assert_same_named(
         Ranks.read(rank_table({"a": ranks, "b": np.array([7, 7, 1]), "c": Ranks([2], 1, 4)})),
         {
-            "a": Ranks.from_lists([[5, 3], [1]], users=[0, 2]),
+            "a": Ranks.from_lists([[5, 3], [], [1]], users=[0, 1, 2]),
             "b": Ranks.from_lists([[7], [7], [1]], users=[0, 1, 2]),
             "c": Ranks([2], 1, 4, users=[0]),
         },
@@ -204,7 +205,7 @@ def test_tables_made_by_hand(tmp_path):
     path.write_text("user,rank,item\nann,5,x\nbob,,y\nann,3,z\n")
     assert_same_named(Ranks.read(path), {"mine": want})
     other = pd.DataFrame({"who": table["user"], "place": table["rank"], "model": [1, 2, 1]})
-    names = {"user": "who", "rank": "place"}
+    names: Any = {"user": "who", "rank": "place"}
     assert_same_named(Ranks.read(other, recommender=None, **names), {"ranks": want})
     by_model = Ranks.read(other, recommender="model", **names)
     assert_same_named(by_model, {"1": want[:1], "2": want[1:]})
@@ -212,7 +213,7 @@ def test_tables_made_by_hand(tmp_path):
     graded = pd.DataFrame(table | {"relevance": [0, 2, 3]})
     assert_same(
         Ranks.read(graded)["ranks"],
-        flat([3], [0, 0, 1], [1, 1], None, [3], [2, 3], users=["bob", "ann"]),
+        flat([3], [0, 1, 1], [1, 1], None, [3], [3, 2], users=["ann", "bob"]),
     )
     deep = pd.DataFrame({"user": [1], "rank": [2**53], "n_items": [2**53]})
     assert_same(Ranks.read(deep)["ranks"], Ranks.from_lists([[2**53]], n_items=2**53, users=[1]))
@@ -381,7 +382,7 @@ def test_a_file_without_commas(tmp_path, separator):
 def test_a_column_that_was_named_must_be_there():
     for keyword in ("n_tied", "n_items", "relevance", "n_predicted", "recommender"):
         with pytest.raises(ValueError, match=f"table has no column 'x', .*{keyword}="):
-            Ranks.read(made(), **{keyword: "x"})
+            Ranks.read(made(), **{keyword: "x"})  # type: ignore[arg-type]
 
 
 def test_ranks_that_are_refused(tmp_path):

@@ -135,12 +135,12 @@ def assert_same(got, want):
 
 def test_sparse_labels_of_every_kind():
     predictions = [[3, 0, 1], [2, 1]]
-    want = Ranks.from_recommendations(predictions, [{0: 2, 1: 1, 2: 5}, {1: 1}])
-    table = np.array([[2, 1, 5, 0], [0, 1, 0, 0]])
-    unsorted = sparse.csr_array(([5, 2, 1, 1], [2, 0, 1, 1], [0, 3, 4]), shape=(2, 4))
-    zero = sparse.csr_array(([2, 1, 5, 0, 1], [0, 1, 2, 3, 1], [0, 4, 5]), shape=(2, 4))
-    twice = sparse.csr_array(([1, 1, 5, 1, 1], [0, 1, 2, 0, 1], [0, 4, 5]), shape=(2, 4))
-    pairs = sparse.coo_array(([1, 1, 1, 5, 1], ([0, 0, 0, 0, 1], [0, 0, 1, 2, 1])), shape=(2, 4))
+    want = Ranks.from_recommendations(predictions, [{0: 2, 1: 1, 2: 6}, {1: 1}])
+    table = np.array([[2, 1, 6, 0], [0, 1, 0, 0]])
+    unsorted = sparse.csr_array(([6, 2, 1, 1], [2, 0, 1, 1], [0, 3, 4]), shape=(2, 4))
+    zero = sparse.csr_array(([2, 1, 6, 0, 1], [0, 1, 2, 3, 1], [0, 4, 5]), shape=(2, 4))
+    twice = sparse.csr_array(([1, 1, 6, 1, 1], [0, 1, 2, 0, 1], [0, 4, 5]), shape=(2, 4))
+    pairs = sparse.coo_array(([1, 1, 1, 6, 1], ([0, 0, 0, 0, 1], [0, 0, 1, 2, 1])), shape=(2, 4))
     kinds = (sparse.csc_array, sparse.lil_array, sparse.dok_array, sparse.csr_matrix)
     tables: list[Any] = [unsorted, zero, twice, pairs, *(kind(table) for kind in kinds)]
     for labels in tables:

@@ -5,6 +5,7 @@ import re
 import sys
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,9 @@ def example():
     )
 
 
-EXPECTED = Ranks([2, 2, 2], [1, 1, 1], [4, 4, 3], users=[3, 3, 1])
+EXPECTED = SimpleNamespace(
+    best=np.array([2, 2, 2]), n_tied=[1, 1, 1], n_items=[4, 3, 2], users=[3, 1, 2], gains=None
+)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -157,7 +160,7 @@ def test_ids_of_one_kind_in_different_columns():
 def test_ids_up_to_the_largest_integer():
     largest = 2**63 - 1
     table = example().assign(user=example()["user"] - 3 + largest)
-    assert known(Ranks.from_scores(table).users).tolist() == [largest, largest - 2]
+    assert known(Ranks.from_scores(table).users).tolist() == [largest, largest - 2, largest - 1]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,12 @@ def test_large_integers_among_which_one_is_no_integer_are_not_rounded(tmp_path, 
 
 
 def test_columns_with_other_names():
-    other = {"user": "user_id", "item": "item_id", "score": "prediction", "relevance": "rating"}
+    other: Any = {
+        "user": "user_id",
+        "item": "item_id",
+        "score": "prediction",
+        "relevance": "rating",
+    }
     table = example().rename(columns=other)
     assert_same(Ranks.from_scores(table, **other), EXPECTED)
     positive = table[table["rating"] > 0][["user_id", "item_id", "rating"]]
@@ -330,9 +338,11 @@ def test_the_five_users():
     got = Ranks.from_scores(table, found).break_ties("optimistic")
     lists = Ranks.from_recommendations(five["predictions"], five["labels"])
     assert got.best.tolist() == lists.best.tolist()
-    assert known(got.users).tolist() == np.flatnonzero(lists.n_ranked).tolist()
-    with pytest.raises(ValueError, match=r"let Ranks\.from_recommendations count it"):
-        Ranks.from_scores(table, pd.DataFrame(labels, columns=["user", "item"]))
+    recommended = sorted(set(table["user"]))
+    assert known(got.users).tolist() == recommended
+    assert got.n_ranked.tolist() == lists.n_ranked[recommended].tolist()
+    with pytest.raises(ValueError, match=r"give the lists to Ranks\.from_recommendations"):
+        Ranks.from_scores(table, pd.DataFrame(labels, columns=["user", "item"]), absent="missed")
 
 
 # What cannot be right
@@ -417,7 +427,14 @@ REFUSED = {
         example(),
         {3: [5, 77]},
     ],
-    "relevant, user 8 and item 5: scores has no score for this item": lambda: [example(), {8: [5]}],
+    'relevant has user 8, scores does not; give absent="missed"': lambda: [
+        example(),
+        {3: [5], 8: [5]},
+    ],
+    "relevant has user 8, scores does not, nor any other user of it; name": lambda: [
+        example(),
+        {8: [5]},
+    ],
     "scores, row 3, user 3 and item 6: it is relevant, and in exclude": lambda: [
         example(),
         None,
@@ -496,9 +513,13 @@ def test_what_is_allowed():
     table = changed(8, score=np.nan)
     gone = pd.DataFrame({"user": [3, 3, 9, 1], "item": [9, 9, 9, 77]})
     got = Ranks.from_scores(table, exclude=gone)
-    assert_same(got, Ranks([1, 1, 2], [1, 1, 1], [3, 3, 3], users=[3, 3, 1]))
+    want = {"best": [1, 1, 2], "n_items": [3, 3, 2], "users": [3, 1, 2]}
+    assert_same(got, SimpleNamespace(**want), tuple(want))
     got = Ranks.from_scores(changed(8, score=-np.inf))
     assert got.best.tolist() == [1, 1, 2]
-    assert len(Ranks.from_scores(example(), {})) == 0
-    assert len(Ranks.from_scores(example().assign(relevance=0))) == 0
+    for none in (
+        Ranks.from_scores(example(), {}),
+        Ranks.from_scores(example().assign(relevance=0)),
+    ):
+        assert none.n_relevant.tolist() == [0, 0, 0]
     assert known(Ranks.from_scores(example(), {2: {5: 2.5, 6: 0}}).gains).tolist() == [2.5]

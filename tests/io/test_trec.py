@@ -64,7 +64,7 @@ def test_packed_files(files):
 def test_averages_over_ties_instead(files):
     """The documents of a topic as its candidates: two of them tie."""
     got = Ranks.from_scores(read_run(files[0]), {"t2": ["d9"]})
-    assert (got.best.tolist(), got.n_tied.tolist(), known(got.n_items).tolist()) == ([3], [1], [4])
+    assert (got.best.tolist(), got.n_tied.tolist(), known(got.n_items).tolist()[0]) == ([3], [1], 4)
 
 
 def test_topics_of_one_file_only(files, tmp_path):
@@ -106,7 +106,7 @@ def test_runs_that_are_refused(tmp_path, text, message):
     ("text", "message"),
     [
         ("t1 0 d1\n", "line 1: 4 columns expected, 3 found"),
-        ("t1 0 d1 1\nt1 0 d2 0.5\n", "line 2: the relevance is '0.5'; it must be a whole number"),
+        ("t1 0 d1 1\nt1 0 d2 half\n", "line 2: the relevance is 'half'; it must be a finite num"),
         ("t1 0 d1 1\nt1 1 d1 0\n", "line 2: topic 't1' has document 'd1' twice"),
         (f"t1 0 d1 {2**53}\n", f"line 1: the relevance is '{2**53}'"),
     ],

@@ -54,6 +54,13 @@ def test_trec_eval(tmp_path_factory, run, qrels):
     )
     theirs = evaluator.evaluate(pytrec_eval.parse_run(lines))
     assert set(theirs) <= set(ranks.users.tolist())
+    if len(labels):
+        dicts = pytrec_eval.parse_run(lines), pytrec_eval.parse_qrel(judged)
+        if any(relevance > 0 for relevance in labels["relevance"]):
+            same = Ranks.from_run(*dicts, absent="left out")
+            at = [same.users.tolist().index(topic) for topic in ranks.users]
+            for metric in METRICS.values():
+                np.testing.assert_array_equal(metric(same)[at], metric(ranks))
     for name, metric in METRICS.items():
         values = dict(zip(ranks.users.tolist(), metric(ranks), strict=True))
         for topic, row in theirs.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import warnings
@@ -240,7 +241,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         raise ValueError(f"its first line has {other[0]!r} and no comma; separate by commas")
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
-        return pd.read_csv(
+        table = pd.read_csv(
             path,
             sep=separator,
             index_col=False,
@@ -249,6 +250,15 @@ def _read_csv(path: Path) -> pd.DataFrame:
             keep_default_na=False,
             na_values=[""],
         )
+    if table.iloc[:, -1].isna().any():  # or not there at all, which pandas does not tell
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.reader(file)
+            n = len(next(rows))
+            for row in rows:
+                if 0 < len(row) < n:
+                    said = f"line {rows.line_num} has {len(row)} fields, the first line {n}"
+                    raise ValueError(f"{said}; it may have been cut off")
+    return table
 
 
 def _in_text(word: Any) -> Any:

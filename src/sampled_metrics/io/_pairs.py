@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._arguments import FloatArray, IntArray, reject, shown
-from sampled_metrics.io._columns import Ids, as_numbers, number, open_table, plain, refuse_cell
+from sampled_metrics import _arguments
+from sampled_metrics._arguments import (
+    FloatArray,
+    IntArray,
+    as_integer,
+    as_integers,
+    index_of,
+    refuse,
+    reject,
+    shown,
+)
+from sampled_metrics.io._columns import (
+    Ids,
+    Table,
+    as_numbers,
+    number,
+    open_table,
+    plain,
+    refuse_cell,
+)
 from sampled_metrics.ranks import offsets_of
 
 SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
 SHORT = 32  # up to so many listed items, each is compared with each sooner than looked up
+RANKINGS = ("seed", "fold", "run", "session", "session_id", "trial")  # that tell rankings apart
 TOGETHER = 2**13  # so many lists are compared at once: they stay in the cache
 
 
@@ -46,6 +66,11 @@ class Items:
     def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return some of the items of each instance."""
         return replace(self, items=self.items[kept], offsets=offsets_of(kept)[self.offsets])
+
+    @property
+    def ids(self) -> list[Any]:
+        """The distinct items, as they first appear."""
+        return [*dict.fromkeys(self.items.tolist())]
 
     def at(self, i: int) -> str:
         """Return how an error names an item, and where it is."""
@@ -170,6 +195,12 @@ class Gathered(Items):
         rows = np.arange(len(kept)) if isinstance(self.rows, slice) else self.rows
         return replace(super().only(kept), rows=rows[kept])
 
+    @property
+    def ids(self) -> list[Any]:
+        """The distinct items, as they first appear."""
+        distinct = np.unique(self.pairs.items.codes[self.rows])
+        return [*map(plain, self.pairs.items.names[distinct])]
+
     def of(self, users: NDArray[np.bool_]) -> Gathered:
         """Return the items of some users; the others must have none."""
         return replace(self, offsets=offsets_of(self.counts[users]))
@@ -196,9 +227,30 @@ def pairs_of(
     if isinstance(given, Mapping):
         return _pairs_of_dict(name, given, [*needed, *possible][:1], lists=not needed)
     required = both | {keyword: columns[keyword] for keyword in needed}
-    table = open_table(name, given, required, {keyword: columns[keyword] for keyword in possible})
+    optional = {keyword: columns[keyword] for keyword in possible}
+    # Of several rankings of a user, the items would become those of one.
+    apart = [key for key in RANKINGS if {"score", "rank"} & {*needed, *possible}]
+    apart = [key for key in apart if key not in {*required.values(), *optional.values()}]
+    table = open_table(name, given, required, optional | dict(zip(apart, apart, strict=True)))
     values = {key: table.numbers(key) for key in (*needed, *possible) if key in table}
-    return Pairs(name, table.ids("user"), table.ids("item"), values, is_table=True)
+    users = table.ids("user")
+    for key in [key for key in apart if key in table]:
+        _check_one(table, key, users)
+    return Pairs(name, users, table.ids("item"), values, is_table=True)
+
+
+def _check_one(table: Table, key: str, users: Ids) -> None:
+    """Refuse users who have several rankings by a column."""
+    import pandas as pd
+
+    codes = pd.factorize(table.frame[key].to_numpy())[0]
+    _, first, of_user = np.unique(users.codes, return_index=True, return_inverse=True)
+    for i in np.flatnonzero(codes != codes[first[of_user]])[:1]:
+        raise ValueError(
+            f"{table.name}, row {i}: user {users.name(i)!r} has another {key!r} than in row "
+            f"{first[of_user[i]]}; a user has one ranking: keep one {key!r}, or put it into the "
+            f"user, as in user + '/' + {key}"
+        )
 
 
 def refuse_columns(name: str, given: Any, columns: Mapping[str, str]) -> None:
@@ -240,18 +292,83 @@ def are_dicts(name: str, rows: Collection[Any]) -> bool:
     return kinds == {True}
 
 
-def relevance_of(pairs: Pairs) -> FloatArray:
-    """Return how relevant each pair is, 1 where nothing was said."""
+def relevance_of(pairs: Pairs, least: float | None = None) -> FloatArray:
+    """Return how relevant each pair is, 1 where nothing was said, 0 below the least."""
     if "relevance" not in pairs.values:
+        refuse_least(pairs.name, least)
         return np.ones(len(pairs.users.codes))
-    return as_gains(pairs.values["relevance"], lambda i: f"{pairs.at(i)}: the relevance")
+    at = lambda i: f"{pairs.at(i)}: the relevance"  # noqa: E731
+    return as_gains(pairs.name, pairs.values["relevance"], at, least)
 
 
-def as_gains(values: NDArray[Any], at: Callable[[int], str]) -> FloatArray:
-    """Return gains as floats; `at(i)` names one of them in an error."""
+def refuse_least(name: str, least: float | None) -> None:
+    """Refuse a least relevance where nothing says how relevant the items are."""
+    if least is not None:
+        raise ValueError(f"min_relevance is {least:g}, but {name} has no relevance; leave it out")
+
+
+def as_gains(
+    name: str, values: NDArray[Any], at: Callable[[int], str], least: float | None
+) -> FloatArray:
+    """Return gains as floats, 0 below the least; `at(i)` names one of them in an error."""
     gains = as_numbers(values, at).astype(np.float64)
     refuse_cell(at, gains, ~(np.isfinite(gains) & (gains >= 0)), "it must be finite and 0 or above")
+    if least is not None:
+        return np.where(gains >= least, gains, 0.0)
+    # Stars: all that was rated has some, also what nobody liked.
+    stars = np.unique(gains) * 2
+    if len(stars) and stars[0] in (1, 2) and stars[-1] == 10 and not (stars % 1).any():
+        raise ValueError(
+            f"{name} has relevances from {stars[0] / 2:g} to 5 and none of 0, as ratings are; say "
+            "from which one on an item is relevant, as in min_relevance=4"
+        )
     return gains
+
+
+ABSENT = ("refuse", "missed", "left out")
+Absent = Literal["refuse", "missed", "left out"]
+
+
+def refuse_absent(name: str, user: Any, listed: str) -> None:
+    """Raise the error for a user who has relevant items, and nothing else."""
+    raise ValueError(
+        f'{name} has user {shown(user)}, {listed} does not; give absent="missed" if nothing was '
+        "recommended to this user"
+    )
+
+
+DIFFERENCES: dict[str, Callable[[str], str]] = {
+    "in blanks around them": str.strip,
+    "in how accents are composed": lambda text: unicodedata.normalize("NFC", text),
+    "in zeros in front": lambda text: text.lstrip("0"),
+    "in a decimal point": lambda text: text.removesuffix(".0"),
+}
+
+
+def refuse_apart(
+    what: str, name: str, wanted: list[Any], other: str, listed: list[Any], *, few: int = 0
+) -> None:
+    """Refuse ids none of which is among the others: they may be called otherwise there.
+
+    So `few` may not be there by chance, unless it can be seen how they are called otherwise.
+    """
+    if not wanted or not listed or not set(wanted).isdisjoint(listed):
+        return
+    alike = (
+        (one, f": {forms[form(str(one))]!a} differs {difference}")
+        for difference, form in DIFFERENCES.items()
+        for forms in [{form(str(two)): two for two in listed}]
+        for one in wanted
+        if form(str(one)) in forms
+    )
+    swapped = f", such as {listed[0]!a}, and see that user and item are not swapped"
+    one, how = next(alike, (wanted[0], swapped))
+    if how == swapped and min(len(wanted), len(listed)) < few:
+        return
+    raise ValueError(
+        f"{name} has {what} {one!a}, {other} does not, nor any other {what} of it; name them as "
+        f"{other} does{how}"
+    )
 
 
 def gather(*sides: tuple[Pairs, IntArray | None]) -> tuple[NDArray[Any], list[Gathered]]:
@@ -318,3 +435,49 @@ def refuse_twice(gathered: Gathered) -> None:
     """Refuse a pair that is there twice."""
     nothing = Items("", None, np.empty(0, np.int64), np.zeros_like(gathered.offsets))
     find(gathered, nothing)
+
+
+def by_user(name: str, given: Any, users: NDArray[Any]) -> IntArray:
+    """Return a whole number for each of these users: one for all, or what a dict or Series says."""
+    if _labels(given) is not None:
+        return as_integers(name, _of_users(name, given, users), flat=True)
+    if np.ndim(given):
+        reject(name, given, "one whole number, or a dict or Series by user")
+    return np.full(len(users), as_integer(name, given))
+
+
+def catalog_of(given: Any, users: NDArray[Any], n_items: IntArray) -> IntArray:
+    """Return of how many items each user's candidates are a sample."""
+    catalog = by_user("catalog", given, users)
+    for x in np.flatnonzero(catalog < n_items)[:1]:
+        who = f"user {shown(users.tolist()[x])}, who has {n_items[x]} candidates"
+        raise ValueError(f"catalog is {catalog[x]} for {who}; give the number of all items")
+    return catalog
+
+
+def weights_of(given: Any, users: NDArray[Any]) -> FloatArray:
+    """Return how much each of these users counts."""
+    if _labels(given) is None:
+        reject("weights", given, "a dict or Series by user")
+    weights = _arguments.as_numbers("weights", _of_users("weights", given, users), flat=True)
+    refuse("weights", weights, weights == 0, "above 0")
+    return weights
+
+
+def _labels(given: Any) -> Any:
+    return [*given] if isinstance(given, Mapping) else index_of(given)
+
+
+def _of_users(name: str, given: Any, users: NDArray[Any]) -> NDArray[Any]:
+    """Return what a dict or Series says of these users."""
+    import pandas as pd
+
+    known = pd.Index(_labels(given), tupleize_cols=False)
+    for i in np.flatnonzero(known.duplicated())[:1]:
+        raise ValueError(f"{name} has user {shown(known[i])} twice; give each user once")
+    at = known.get_indexer(pd.Index(users, tupleize_cols=False))
+    for x in np.flatnonzero(at < 0)[:1]:
+        raise ValueError(f"{name} lacks user {shown(users.tolist()[x])}; give it for each user")
+    values = [*given.values()] if isinstance(given, Mapping) else given.to_numpy()
+    each: NDArray[Any] = np.asarray(values)[at]
+    return each

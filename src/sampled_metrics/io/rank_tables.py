@@ -18,6 +18,7 @@ from sampled_metrics._arguments import (
     FloatArray,
     IntArray,
     as_named,
+    as_number,
     entries,
     index_of,
     reject,
@@ -35,7 +36,7 @@ from sampled_metrics.io._columns import (
     plain_integers,
     refuse_cell,
 )
-from sampled_metrics.io._pairs import by_integer, refuse_mixed
+from sampled_metrics.io._pairs import by_integer, by_user, refuse_least, refuse_mixed
 from sampled_metrics.ranks import Ranks, as_ranks, misfits, offsets_of, trusted, users_of
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
         - catalog, up_to, weight: as in `Ranks`, if they are known.
 
         A column that no recommender has is left out; one that only some have lacks the values of
-        the others. Users without relevant items have no row, so no metric counts them.
+        the others. A user without relevant items has one row, of relevance 0.
 
     Raises
     ------
@@ -107,8 +108,8 @@ def rank_table(recommenders: Mapping[str, Ranks | ArrayLike]) -> pd.DataFrame:
     for name, ranks in as_named("recommenders", recommenders, EXAMPLE).items():
         argument = f"recommenders[{name!r}]"
         columns = _columns_of(argument, ranks)
-        if not len(columns["rank"]):
-            raise ValueError(f"{argument} has no relevant item; a table has no row for it")
+        if not (len(columns["rank"]) and np.any(columns.get("relevance", 1))):
+            raise ValueError(f"{argument} has no relevant item; there is nothing to keep")
         kinds.append((argument, number(columns["user"], lambda i: "users").kind))
         parts.append(pd.DataFrame({"recommender": name} | columns))
     refuse_mixed("users", kinds)
@@ -125,9 +126,10 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
     users, (rows, shape) = users_of(argument, ranks), as_ranks(ranks, name=argument)
     if len(shape) != 1:
         raise ValueError(f"{argument} has shape {shape}; {argument} must be flat")
-    of_user = np.repeat(np.arange(len(rows)), rows.n_relevant)
-    place = np.arange(len(of_user)) - offsets_of(rows.n_relevant)[of_user]
-    is_ranked = place < rows.n_ranked[of_user]
+    n_rows = np.maximum(rows.n_relevant, 1)
+    of_user = np.repeat(np.arange(len(rows)), n_rows)
+    place = np.arange(len(of_user)) - offsets_of(n_rows)[of_user]
+    is_ranked, is_relevant = place < rows.n_ranked[of_user], place < rows.n_relevant[of_user]
 
     def of_ranked(given: IntArray) -> Any:
         column = pd.array(np.zeros(len(of_user), np.int64), dtype="Int64")
@@ -143,8 +145,11 @@ def _columns_of(argument: str, ranks: Any) -> dict[str, Any]:
             columns[name] = pd.array(np.broadcast_to(given, len(rows))[of_user], dtype="Int64")
     if rows.weights is not None:
         columns["weight"] = rows.weights[of_user]
-    gains = _gains(rows, of_user, is_ranked)
-    return columns if gains is None else columns | {"relevance": gains}
+    gains = is_relevant.astype(np.float64)
+    known = _gains(rows, of_user[is_relevant], is_ranked[is_relevant])
+    if known is not None:
+        gains[is_relevant] = known
+    return columns if known is None and is_relevant.all() else columns | {"relevance": gains}
 
 
 def _gains(ranks: Ranks, of_user: IntArray, is_ranked: NDArray[np.bool_]) -> FloatArray | None:
@@ -274,9 +279,11 @@ def read_ranks(
     user: str = "user",
     rank: str = "rank",
     n_tied: str = "n_tied",
-    n_items: str = "n_items",
+    n_items: Any = "n_items",
+    catalog: Any = "catalog",
     relevance: str = "relevance",
     n_predicted: str = "n_predicted",
+    min_relevance: float | None = None,
     ignore: Sequence[str] = (),
 ) -> dict[str, Ranks]:
     """Make ranks from a table with one row for each relevant item, such as `rank_table` returns.
@@ -290,8 +297,13 @@ def read_ranks(
     recommender : str or None
         The column with the recommenders' names. All rows belong to one recommender with None, or
         if the table lacks this column and has only those named here.
-    user, rank, n_tied, n_items, relevance, n_predicted : str
+    user, rank, n_tied, relevance, n_predicted : str
         The names of the other columns.
+    n_items, catalog : str, int, dict or Series
+        The names of these columns, too, or the numbers themselves where the table does not hold
+        them, one for all or by user: ``n_items=100, catalog=3706`` of ranks among a sample.
+    min_relevance : float, optional
+        The least relevance that counts as relevant; by default all above 0.
     ignore : list of str
         Further columns that do not matter, besides item and group. Any other column must be the
         same in all rows of a user and a recommender, as these are the relevant items of one
@@ -326,15 +338,17 @@ def read_ranks(
     >>> ranks.users, ranks.best, ranks.n_relevant
     (array(['ann', 'bob'], dtype=object), array([3, 5]), array([2, 1]))
     """
+    sizes = {"n_items": n_items, "catalog": catalog}
+    numbers = {name: given for name, given in sizes.items() if not isinstance(given, str)}
     named = column_names(
         user=user,
         rank=rank,
         n_tied=n_tied,
-        n_items=n_items,
         relevance=relevance,
         n_predicted=n_predicted,
         recommender="recommender" if recommender is None else recommender,
-        **{name: name for name in ("catalog", "up_to", "weight")},
+        **{name: name for name in ("up_to", "weight")},
+        **sizes | {name: name for name in numbers},
     )
     if recommender is None:
         del named["recommender"]
@@ -346,13 +360,22 @@ def read_ranks(
     if index is not None and (index.nlevels > 1 or index.name is not None):
         said = f"table has the index {shown(list(index.names))}, which is not read"
         raise ValueError(f"{said}; give table.reset_index(), or table.reset_index(drop=True)")
-    return ranks_by_name("table", table, named, ignored)
+    least = None if min_relevance is None else as_number("min_relevance", min_relevance)
+    return ranks_by_name("table", table, named, ignored, numbers, least)
 
 
 def ranks_by_name(
-    argument: str, table: TableLike, named: Mapping[str, str], ignore: Sequence[str] = ()
+    argument: str,
+    table: TableLike,
+    named: Mapping[str, str],
+    ignore: Sequence[str] = (),
+    numbers: Mapping[str, Any] | None = None,
+    least: float | None = None,
 ) -> dict[str, Ranks]:
-    """Make ranks as `read_ranks` does, from a table that the caller gave as this argument."""
+    """Make ranks as `read_ranks` does, from a table that the caller gave as this argument.
+
+    `numbers` are columns that the table need not have, given by user.
+    """
     # A column of another name than its keyword is meant to be there.
     must = {key: name for key, name in named.items() if key in ("user", "rank") or name != key}
     opened = open_table(argument, table, must, named, whole=True)
@@ -361,12 +384,20 @@ def ranks_by_name(
     more = further_columns(opened.there, {*opened.columns.values(), *ignore})
     names, codes = _recommenders(opened, table, more if "recommender" in named else [])
     users = opened.ids("user")
-    _check_one_ranking(opened, more, codes * len(users.names) + users.codes, users)
+    ranking = codes * len(users.names) + users.codes
+    _check_one_ranking(opened, more, ranking, users)
+    _check_once(opened, codes, ranking, users)
     values = {key: opened.numbers(key) for key in LEAST if key in opened}
     rows = Rows(argument, users, np.arange(len(opened)), values)
+    for key, given in (numbers or {}).items():
+        each = by_user(key, given, users.names)[users.codes]
+        if key in values:
+            other = ~np.isnan(values[key]) & (values[key] != each)
+            rows.refuse(key, other, f"the argument {key} says otherwise; leave one of them out")
+        values[key] = each
     ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
     parts = np.split(by_integer(codes, len(names)), ends)
-    return {name: ranks_of(rows.of(part)) for name, part in zip(names, parts, strict=True)}
+    return {name: ranks_of(rows.of(part), least) for name, part in zip(names, parts, strict=True)}
 
 
 def _recommenders(opened: Table, given: object, more: list[str]) -> tuple[list[str], IntArray]:
@@ -395,6 +426,27 @@ def _check_one_ranking(table: Table, more: list[str], ranking: IntArray, users: 
                 f"in row {same[i]} {shown(values[same[i]])}; a user has one ranking: keep one "
                 f"{name!r}, or if it describes the items, give ignore=[{name!r}]"
             )
+
+
+def _check_once(table: Table, codes: IntArray, ranking: IntArray, users: Ids) -> None:
+    """Refuse users who come again: with the same item, or all of them in the same order."""
+    import pandas as pd
+
+    remedy = "as of two seeds or sessions; tell these apart by a column, given as recommender="
+    if "item" in table.there:
+        item = pd.factorize(np.fromiter(table.frame["item"], dtype=object, count=len(table)))[0]
+        twice = pd.DataFrame({"ranking": ranking, "item": item}).duplicated() & (item >= 0)
+        for i in np.flatnonzero(twice)[:1] if item.any() else ():
+            one = f"{table.name}, row {i}: user {users.name(i)!r} has this item twice"
+            raise ValueError(f"{one}, {remedy}")
+        return
+    for recommender in np.unique(codes):
+        user = pd.factorize(ranking[codes == recommender])[0]
+        n = int(user.max()) + 1
+        if 1 < n < len(user) and len(user) % n == 0 and (user.reshape(-1, n) == user[:n]).all():
+            all_of = f"{table.name} has all users {len(user) // n} times in the same order"
+            many = "if users have several relevant items, sort the rows by user"
+            raise ValueError(f"{all_of}, {remedy}; {many}")
 
 
 def _differ(values: list[Any], same: IntArray) -> NDArray[np.bool_]:
@@ -467,15 +519,20 @@ class Rows:
         return values.astype(np.int64)
 
 
-def ranks_of(rows: Rows) -> Ranks:
+def ranks_of(all_rows: Rows, least: float | None) -> Ranks:
     """Return the ranks of one recommender."""
     import pandas as pd
 
-    gains = rows.given("relevance")
-    if gains is not None:
-        rows, gains = rows.of(gains > 0), gains[gains > 0]
-    user = pd.factorize(rows.users.codes[rows.numbers])[0].astype(np.int64)
-    first = np.unique(user, return_index=True)[1]
+    every = pd.factorize(all_rows.users.codes[all_rows.numbers])[0].astype(np.int64)
+    first = np.unique(every, return_index=True)[1]
+    each = _of_users(all_rows, every, first)
+    gains, rows, user = all_rows.given("relevance"), all_rows, every
+    if gains is None:
+        refuse_least(rows.table, least)
+    else:
+        kept = gains >= (least or LEAST["weight"])
+        rows, user, gains = rows.of(kept), every[kept], gains[kept]
+        gains = None if (gains == 1).all() and not kept.all() else gains
     found = ~np.isnan(rows.values["rank"])
     best, tied = rows.given("rank", found), rows.given("n_tied", found)
     best = np.ones(len(user), np.int64) if best is None else best
@@ -483,24 +540,15 @@ def ranks_of(rows: Rows) -> Ranks:
     ranked = np.flatnonzero(found)
     for bad, rule in misfits(best[ranked], tied[ranked], user[ranked]):
         rows.refuse("rank", np.isin(np.arange(len(best)), ranked[bad]), rule)
-    names = (*OF_USERS, "weight")
-    each = {name: given for name in names if (given := rows.given(name)) is not None}
-    for name, given in each.items():
-        same = given[0] if name == "up_to" else given[first][user]
-        of = "all rows" if name == "up_to" else "all rows of a user"
-        rows.refuse(name, given != same, f"it must be the same in {of}")
-        if name not in ("catalog", "weight"):
+    for name in ("n_items", "n_predicted", "up_to"):
+        if name in each:
             worst = best + (tied if name != "up_to" else 0)
-            rows.refuse("rank", found & (worst > given), f"it must be at most {name}")
+            rows.refuse("rank", found & (worst > each[name][user]), f"it must be at most {name}")
     relevant = np.bincount(user, minlength=len(first))
     if "n_items" in each:
-        few = relevant[user] > each["n_items"]
+        few = (relevant > each["n_items"])[user]
         rows.refuse("n_items", few, "the user has more relevant items than that")
-    if "catalog" in each:
-        few = each["catalog"] < each.get("n_items", np.inf)
-        rows.refuse("catalog", few, "it must be at least n_items, and go with it")
-    made: dict[str, Any] = {name: given[first] for name, given in each.items()}
-    made["weights"] = made.pop("weight", None)
+    made: dict[str, Any] = each | {"weights": each.pop("weight", None)}
     if "up_to" in made:
         made["up_to"] = int(made["up_to"][0])
     keys = (best, user) if gains is None else (-gains, best, user)
@@ -512,6 +560,20 @@ def ranks_of(rows: Rows) -> Ranks:
         offsets_of(np.bincount(user[ranked], minlength=len(first))),
         relevant,
         n_tied=tied[order],
-        users=rows.users.names[rows.users.codes[rows.numbers]][first],
+        users=all_rows.users.names[all_rows.users.codes[all_rows.numbers]][first],
         **made,
     )
+
+
+def _of_users(rows: Rows, user: IntArray, first: IntArray) -> dict[str, Any]:
+    """Return what rows say of their users, whose first rows these are: the same in all of them."""
+    names = (*OF_USERS, "weight")
+    each = {name: given for name in names if (given := rows.given(name)) is not None}
+    for name, given in each.items():
+        same = given[0] if name == "up_to" else given[first][user]
+        of = "all rows" if name == "up_to" else "all rows of a user"
+        rows.refuse(name, given != same, f"it must be the same in {of}")
+    if "catalog" in each:
+        few = each["catalog"] < each.get("n_items", np.inf)
+        rows.refuse("catalog", few, "it must be at least n_items, and go with it")
+    return {name: given[first] for name, given in each.items()}

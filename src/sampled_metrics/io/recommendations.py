@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,25 +17,33 @@ from sampled_metrics._arguments import (
     IntArray,
     as_choice,
     as_csr,
+    as_number,
     as_users,
     is_table,
     reject,
 )
 from sampled_metrics.io._columns import column_names
 from sampled_metrics.io._pairs import (
+    ABSENT,
+    Absent,
     Items,
     Pairs,
     are_dicts,
     as_gains,
     by_integer,
+    catalog_of,
     entry,
     find,
     gather,
     pairs_of,
+    refuse_absent,
+    refuse_apart,
     refuse_columns,
+    refuse_least,
     refuse_mixed,
     refuse_twice,
     relevance_of,
+    weights_of,
 )
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
@@ -57,7 +65,10 @@ def from_recommendations(
     predictions: Lists | TableLike,
     labels: Lists | TableLike | sparse.sparray | sparse.spmatrix,
     *,
-    absent: Literal["refuse", "missed"] = "refuse",
+    absent: Absent = "refuse",
+    catalog: Any = None,
+    weights: Any = None,
+    min_relevance: float | None = None,
     user: str = "user",
     item: str = "item",
     rank: str = "rank",
@@ -71,7 +82,8 @@ def from_recommendations(
     predictions : list of lists, array of shape (n_instances, length), dict or table
         For each instance, the recommended items, best first: integers of at least 0, or strings.
         A long table, or the path of one, has one row for each user and item, and a column `rank`
-        (1, 2, ... for each user) or, if there is none, `score`, of which a higher one comes first.
+        (1, 2, ... for each user) or, if there is none, `score`, of which a higher one comes first;
+        equal ones tie.
     labels : list of lists, sets or dicts, array, sparse matrix, dict or table
         For each instance, its relevant items, in any order; or a dict from each item to its
         gain, which says how relevant it is (an item of gain 0 is not relevant).
@@ -79,9 +91,19 @@ def from_recommendations(
         entries for one place are added up, as SciPy does.
         A long table, or the path of one, has one row for each user and relevant item; a column
         `relevance` with the gain is optional.
-    absent : {"refuse", "missed"}
-        What to do, with dicts and tables, if a user has labels but no list in `predictions`: raise
-        an error, or count all of the user's relevant items as missed.
+    absent : {"refuse", "missed", "left out"}
+        What to do, with dicts and tables, if a user has relevant items but no list in
+        `predictions`: raise an error, count all of them as missed, or leave the user out, which
+        flatters.
+    catalog : int, dict or Series, optional
+        Number of items that there are, one for all or by user, where the candidates are a sample
+        of them. The lists then hold
+        all candidates, so each relevant item must be in its user's list.
+    weights : dict or Series, optional
+        How much each user counts in a mean, above 0, by user.
+    min_relevance : float, optional
+        The least relevance that counts as relevant: 4 for ratings from 1 to 5, say. By default all
+        above 0, and relevances that look like ratings are refused.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 
@@ -97,7 +119,7 @@ def from_recommendations(
         If the instances do not fit each other (see Notes), an instance names an item twice, an
         item is neither a string nor an integer from 0 to :math:`2^{63} - 1` (-1 often marks
         padding), or a gain is negative or not finite. In a table, if a column or an id is missing,
-        ranks are not 1, 2, ... for each user, or two items of a user have the same score.
+        ranks are not 1, 2, ... for each user, or a score is missing.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -115,6 +137,9 @@ def from_recommendations(
     strings, categories or UUIDs, all of one kind. Users without labels are kept and have no
     relevant item: metrics are NaN for them.
 
+    Items of a list with the same score are level, and metrics are means over their orders. The list
+    must then be whole, or end where scores differ: no item beyond it is taken to have its last one.
+
     Users are in the order in which `predictions` first names them, followed by those that only
     `labels` names.
 
@@ -131,36 +156,58 @@ def from_recommendations(
     >>> Ranks.from_recommendations(recommended, pd.DataFrame({"user": [8], "item": [1]})).best
     array([2])
     """
-    as_choice("absent", absent, ("refuse", "missed"))
+    as_choice("absent", absent, ABSENT)
+    least = None if min_relevance is None else as_number("min_relevance", min_relevance)
     columns = column_names(user=user, item=item, rank=rank, score=score, relevance=relevance)
     keys: Any
+    scores = None
     if is_table(predictions) and is_table(labels):
-        keys, predicted, relevant, gains = _from_tables(predictions, labels, columns, absent)
+        keys, predicted, relevant, gains, scores = _from_tables(
+            predictions, labels, columns, absent, least
+        )
     else:
         refuse_columns("predictions", predictions, columns)
         refuse_columns("labels", labels, columns)
         keys, predictions, labels = _by_instance(predictions, labels, absent)
         predicted, _ = _items("predictions", keys, predictions)
-        relevant, gains = _labels(keys, labels)
+        relevant, gains = _labels(keys, labels, least)
     n = len(predicted)
     if n != len(relevant):
         raise ValueError(f"predictions has {n} instances, labels has {len(relevant)}; pair them")
     refuse_mixed("items", [("predictions", predicted.kind), ("labels", relevant.kind)])
     label, place = find(predicted, relevant)
+    if not label.size:
+        refuse_apart("item", "labels", relevant.ids, "predictions", predicted.ids, few=10)
     instance = np.repeat(np.arange(n), relevant.counts)[label]
+    tied = np.zeros_like(place)
+    if scores is not None:
+        place, tied = _level(scores, predicted.offsets, place)
+        if gains is not None:  # of level items, the most relevant first
+            order = np.lexsort((-gains[label], place))
+            label, place, tied = label[order], place[order], tied[order]
     values = place - predicted.offsets[instance] + 1
     offsets = offsets_of(np.bincount(instance, minlength=n))
     users = None if keys is None else as_users("the users of predictions", keys, (n,), "labels")
-    made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users}
+    made: dict[str, Any] = {"n_predicted": predicted.counts, "users": users, "n_tied": tied}
     if gains is not None:
         made |= {"gains": gains[label], "ideal_gains": _descending(gains, relevant.counts)}
+    names = np.arange(n) if users is None else users
+    if weights is not None:
+        made["weights"] = weights_of(weights, names)
+    if catalog is not None:
+        missed = np.ones(len(relevant.items), dtype=bool)
+        missed[label] = False
+        remedy = "with catalog=, each list holds all candidates, the relevant ones too"
+        relevant.refuse(missed, f"predictions lacks it; {remedy}")
+        made["n_items"] = predicted.counts
+        made["catalog"] = catalog_of(catalog, names, predicted.counts)
     return trusted(values, offsets, relevant.counts, **made)
 
 
 def _from_tables(
-    predictions: Any, labels: Any, columns: dict[str, str], absent: str
-) -> tuple[NDArray[Any], Items, Items, FloatArray | None]:
-    """Return the users of two long tables, the items of each user, and gains if these differ."""
+    predictions: Any, labels: Any, columns: dict[str, str], absent: str, least: float | None
+) -> tuple[NDArray[Any], Items, Items, FloatArray | None, NDArray[Any] | None]:
+    """Return the users of two long tables, their items, gains if these differ, and any scores."""
     recommended = pairs_of("predictions", predictions, columns, (), ["rank", "score"])
     if "rank" in recommended.values:
         order = _by_rank(recommended)
@@ -171,19 +218,22 @@ def _from_tables(
         raise ValueError(f"{said}; say which orders the items: rank=... or score=...")
     liked = pairs_of("labels", labels, columns, (), ["relevance"])
     users, (predicted, relevant) = gather((recommended, order), (liked, None))
-    gains = relevance_of(liked)[relevant.rows]
+    gains = relevance_of(liked, least)[relevant.rows]
     if (gains == 0).any():
         refuse_twice(relevant)
         relevant, gains = _positive(relevant, gains)
-    lost = (predicted.counts == 0) & (relevant.counts > 0) & (absent == "refuse")
-    for x in np.flatnonzero(lost)[:1]:
-        raise ValueError(
-            f'labels has user {users.tolist()[x]!r}, predictions does not; give absent="missed" '
-            "if this user was recommended nothing, or take the user out of labels"
-        )
+    listed, wanted = (users[each.counts > 0].tolist() for each in (predicted, relevant))
+    refuse_apart("user", "labels", wanted, "predictions", listed)
+    lost = (predicted.counts == 0) & (relevant.counts > 0)
+    for x in np.flatnonzero(lost)[:1] if absent == "refuse" else ():
+        refuse_absent("labels", users.tolist()[x], "predictions")
+    if absent == "left out":
+        kept = np.repeat(~lost, relevant.counts)
+        relevant, gains = relevant.only(kept), gains[kept]
     there = (predicted.counts > 0) | (relevant.counts > 0)
     listed, wanted = predicted.of(there), relevant.of(there)
-    return users[there], listed, wanted, gains if (gains != 1).any() else None
+    scores = None if "rank" in recommended.values else recommended.values["score"][predicted.rows]
+    return users[there], listed, wanted, gains if (gains != 1).any() else None, scores
 
 
 def _by_rank(pairs: Pairs) -> IntArray:
@@ -206,13 +256,16 @@ def _by_score(pairs: Pairs) -> IntArray:
     score, user = pairs.values["score"], pairs.users.codes
     pairs.refuse("score", np.isnan(score), "each item must have a score")
     order = np.argsort(score)[::-1]
-    order = order[by_integer(user[order], len(pairs.users.names))]
-    ordered = score[order]
-    tied = np.zeros(len(score), dtype=bool)
-    tied[order[1:]] = (ordered[1:] == ordered[:-1]) & (user[order[1:]] == user[order[:-1]])
-    rule = "another item of this user has it: give ranks, or all candidates to Ranks.from_scores"
-    pairs.refuse("score", tied, rule)
-    return order
+    return order[by_integer(user[order], len(pairs.users.names))]
+
+
+def _level(scores: NDArray[Any], offsets: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the best places of listed items, and how many others of the user have their scores."""
+    new = np.append(True, scores[1:] != scores[:-1])
+    new[offsets[:-1][offsets[:-1] < len(new)]] = True
+    first = np.flatnonzero(new)
+    block = np.searchsorted(first, place, side="right") - 1
+    return first[block], np.diff(first, append=len(scores))[block] - 1
 
 
 def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] | None, Any, Any]:
@@ -224,14 +277,15 @@ def _by_instance(predictions: Any, labels: Any, absent: str) -> tuple[list[Any] 
     if not all(by_user):
         kinds = f"predictions is a {type(predictions).__name__}, labels a {type(labels).__name__}"
         raise ValueError(f"{kinds}; make both a dict by user, as by Series.to_dict(), or neither")
+    refuse_apart("user", "labels", [*labels], "predictions", [*predictions])
+    for user in [user for user in predictions if user not in labels][:1]:
+        said = f"predictions has user {user!r}, labels does not"
+        raise ValueError(f"{said}; add labels[{user!r}] = [] if nothing is relevant")
+    lost = [user for user in labels if user not in predictions]
+    for user in lost[:1] if absent == "refuse" else ():
+        refuse_absent("labels", user, "predictions")
     if absent == "missed":
-        predictions = {**predictions, **{u: () for u in labels if u not in predictions}}
-    sides = (("predictions", predictions), ("labels", labels))
-    for (name, users), (other, others) in (sides, sides[::-1]):
-        for user in users:
-            if user not in others:
-                remedy = f"add {other}[{user!r}] = [], or take the user out of {name}"
-                raise ValueError(f"{name} has user {user!r}, {other} does not; {remedy}")
+        predictions = {**predictions, **dict.fromkeys(lost, ())}
     return [*predictions], [*predictions.values()], [labels[user] for user in predictions]
 
 
@@ -263,7 +317,9 @@ def _plain(name: str, keys: Sequence[object] | None, x: int, row: Any) -> Any:
     return row
 
 
-def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArray | None]:
+def _labels(
+    keys: Sequence[object] | None, labels: Any, least: float | None
+) -> tuple[Items, FloatArray | None]:
     """Return the relevant items, and their gains where these were given."""
     if hasattr(labels, "tocsr"):
         labels = as_csr(labels)
@@ -282,8 +338,10 @@ def _labels(keys: Sequence[object] | None, labels: Any) -> tuple[Items, FloatArr
             values = chain.from_iterable(row.values() for row in rows)
             gains = np.fromiter(values, dtype=object, count=len(relevant.items))
     if not is_graded:
+        refuse_least("labels", least)
         return relevant, None
-    return _positive(relevant, as_gains(gains, lambda i: f"{relevant.at(i)}: its gain"))
+    at = lambda i: f"{relevant.at(i)}: its gain"  # noqa: E731
+    return _positive(relevant, as_gains("labels", gains, at, least))
 
 
 def _positive(relevant: SomeItems, gains: FloatArray) -> tuple[SomeItems, FloatArray]:

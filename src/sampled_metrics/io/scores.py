@@ -8,18 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sampled_metrics._arguments import FloatArray, IntArray
+from sampled_metrics._arguments import FloatArray, IntArray, as_choice, as_number
 from sampled_metrics.io._columns import column_names
 from sampled_metrics.io._pairs import (
+    ABSENT,
+    Absent,
     Gathered,
     Pairs,
+    catalog_of,
     find,
     gather,
     pairs_of,
+    refuse_absent,
+    refuse_apart,
     refuse_twice,
     relevance_of,
+    weights_of,
 )
-from sampled_metrics.ranks import Ranks, gathered, offsets_of, ranges
+from sampled_metrics.ranks import Ranks, offsets_of, ranges, trusted
 
 if TYPE_CHECKING:
     from sampled_metrics.io._columns import TableLike
@@ -37,6 +43,10 @@ def from_scores(
     relevant: ByUser | None = None,
     *,
     exclude: ByUser | None = None,
+    absent: Absent = "refuse",
+    catalog: Any = None,
+    weights: Any = None,
+    min_relevance: float | None = None,
     user: str = "user",
     item: str = "item",
     score: str = "score",
@@ -57,22 +67,35 @@ def from_scores(
     exclude : table, path or dict, optional
         Pairs that are not candidates, such as training events: a table of `user` and `item`, or a
         dict from user to items. Some user and some item of them must have scores.
+    absent : {"refuse", "missed", "left out"}
+        What to do if a user has relevant items but no candidates: raise an error, count
+        all of them as missed, or leave the user out, which flatters.
+    catalog : int, dict or Series, optional
+        Number of items that there are, one for all or by user, where the candidates are a sample
+        of them: such ranks are never called exact.
+    weights : dict or Series, optional
+        How much each user counts in a mean, above 0, by user.
+    min_relevance : float, optional
+        The least relevance that counts as relevant: 4 for ratings from 1 to 5, say. By default all
+        above 0, and relevances that look like ratings are refused.
     user, item, score, relevance : str
         The names of the columns, in all of the tables.
 
     Returns
     -------
     Ranks
-        Users are in the order in which `scores` first names them; those without a relevant item
-        have no entry, so no metric counts them. It has `gains` if some relevance is not 0 or 1.
+        All users with candidates, in the order in which `scores` first names them. Metrics are
+        NaN for those without a relevant item, and means leave them out unless they are told what
+        these count. It has `gains` if some relevance is not 0 or 1.
 
     Raises
     ------
     ValueError
         If a column, an id or a candidate's score is missing; if a column or a pair occurs twice;
         if ids are integers in one table and names in the other; if a relevant item has no finite
-        score, or is excluded; if no user or no item in `exclude` has scores; if a relevance is
-        missing, negative or infinite; or if a large integer is rounded.
+        score, or is excluded; if no user or no item in `exclude` or in `relevant` has scores; if a
+        relevance is missing, negative or infinite, or they look like ratings; or if a large
+        integer is rounded.
     ImportError
         If a path is a parquet file, and neither pyarrow nor polars is installed.
 
@@ -98,7 +121,16 @@ def from_scores(
     (array([2, 1]), array([1, 0]), array([3, 2]))
     >>> Ranks.from_scores({"ann": {"tea": 3, "nut": 1}}, {"ann": ["nut"]}).best
     array([2])
+
+    GAUC (Zhou et al. 2018) weighs each user's AUC, as by the number of impressions.
+
+    >>> from sampled_metrics import AUC
+    >>> weighted = Ranks.from_scores(table, weights=table["user"].value_counts())
+    >>> AUC()(weighted), AUC().mean(weighted)
+    (array([0.25, 1.  ]), 0.55)
     """
+    as_choice("absent", absent, ABSENT)
+    least = None if min_relevance is None else as_number("min_relevance", min_relevance)
     columns = column_names(user=user, item=item, score=score, relevance=relevance)
     if relevant is None and isinstance(scores, Mapping):
         raise ValueError("relevant is missing; where scores is a dict, give one of relevant items")
@@ -110,7 +142,11 @@ def from_scores(
     if exclude is not None:
         sides += [_distinct(pairs_of("exclude", exclude, columns))]
     users, (listed, *others) = gather(*sides)
-    place, gains = _positive(listed) if relevant is None else _found(listed, others[0])
+    lost = np.empty(0, np.int64)  # users of relevant items, without candidates
+    if relevant is None:
+        place, gains = _positive(listed, least)
+    else:
+        place, gains, lost = _found(users, listed, others[0], absent, least)
     left = np.ones(len(listed.items), dtype=bool)
     if exclude is not None:
         _check_excluded(sides[-1][0], listed, others[-1])
@@ -125,15 +161,20 @@ def from_scores(
     offsets = offsets_of(left)[listed.offsets]
     of_user = np.searchsorted(listed.offsets, place, side="right") - 1
     best, n_tied = _count(values[left], offsets, of_user, offsets_of(left)[place])
-    own, instance = np.unique(of_user, return_inverse=True)
-    return gathered(
-        best,
-        n_tied,
-        instance.ravel(),
-        gains if (gains != 1).any() else None,
-        n_items=np.diff(offsets)[own],
-        users=users[own],
-    )
+    of_all, n_candidates = np.append(of_user, lost), np.diff(offsets)
+    n_relevant = np.bincount(of_all, minlength=len(users))
+    own = (n_candidates > 0) | (n_relevant > 0)
+    names, n_items = users[own], np.maximum(n_candidates, n_relevant)[own]
+    order = np.lexsort((-gains[: len(best)], best, of_user))
+    made: dict[str, Any] = {"n_tied": n_tied[order], "n_items": n_items, "users": names}
+    if (gains != 1).any():
+        made |= {"gains": gains[order], "ideal_gains": gains[np.lexsort((-gains, of_all))]}
+    if catalog is not None:
+        made["catalog"] = catalog_of(catalog, names, n_items)
+    if weights is not None:
+        made["weights"] = weights_of(weights, names)
+    ranked = offsets_of(np.bincount(of_user, minlength=len(users))[own])
+    return trusted(best[order], ranked, n_relevant[own], **made)
 
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
@@ -144,35 +185,50 @@ def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
 
 def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
     """Refuse pairs of which no user, or no item, has a score: they may be called otherwise."""
-    for what, ids, there in (
-        ("user", excluded.users, listed.counts[gone.counts > 0]),
-        ("item", excluded.items, np.isin(gone.items, listed.items)),
-    ):
-        if len(gone.items) and not there.any():
-            raise ValueError(
-                f"exclude has {what} {ids.name(0)!r}, scores does not, nor any other {what} of it; "
-                "name them as scores does, and see that user and item are not swapped"
-            )
+    refuse_apart(
+        "user",
+        "exclude",
+        excluded.users.names.tolist(),
+        "scores",
+        listed.pairs.users.names.tolist(),
+    )
+    refuse_apart("item", "exclude", gone.ids, "scores", listed.ids)
 
 
-def _positive(listed: Gathered) -> tuple[IntArray, FloatArray]:
+def _positive(listed: Gathered, least: float | None) -> tuple[IntArray, FloatArray]:
     """Return the positions of the relevant candidates, and how relevant they are."""
     refuse_twice(listed)
-    gains = relevance_of(listed.pairs)[listed.rows]
+    gains = relevance_of(listed.pairs, least)[listed.rows]
     place = np.flatnonzero(gains > 0)
     return place, gains[place]
 
 
-def _found(listed: Gathered, wanted: Gathered) -> tuple[IntArray, FloatArray]:
-    """Return the positions of the relevant items among the candidates, and their relevance."""
-    gains = relevance_of(wanted.pairs)[wanted.rows]
+def _found(
+    users: NDArray[Any], listed: Gathered, wanted: Gathered, absent: str, least: float | None
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the positions of the relevant items among the candidates, and their relevance.
+
+    The items of users without candidates that count as missed come last, as the users' numbers.
+    """
+    gains = relevance_of(wanted.pairs, least)[wanted.rows]
     label, place = find(listed, wanted)
-    missing = gains > 0
+    asked, of_user = gains > 0, np.repeat(np.arange(len(users)), wanted.counts)
+    if not label.size:
+        there = listed.counts > 0
+        theirs = users[np.unique(of_user[asked])].tolist()
+        refuse_apart("user", "relevant", theirs, "scores", users[there].tolist())
+        refuse_apart("item", "relevant", wanted.only(asked).ids, "scores", listed.ids)
+    is_lost = asked & (listed.counts == 0)[of_user]
+    if absent == "refuse":
+        for x in of_user[is_lost][:1]:
+            refuse_absent("relevant", users.tolist()[x], "scores")
+    missing = asked & ~is_lost
     missing[label] = False
-    remedy = "score it, take it out, or let Ranks.from_recommendations count it as missed"
+    remedy = "score it, or give the lists to Ranks.from_recommendations, which counts it as missed"
     wanted.refuse(missing, f"scores has no score for this item; {remedy}")
-    kept = gains[label] > 0
-    return place[kept], gains[label][kept]
+    label, place = label[gains[label] > 0], place[gains[label] > 0]
+    lost = np.flatnonzero(is_lost) if absent == "missed" else label[:0]
+    return place, gains[np.append(label, lost)], of_user[lost]
 
 
 def _count(
