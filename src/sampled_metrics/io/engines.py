@@ -48,7 +48,6 @@ __all__ = [
 
 KEY = ["user", "item"]
 KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
-FINE = 99  # more than there are rules
 LACKS = nw.col("user").is_null() | nw.col("item").is_null()
 LOST = "{} lacks the user or the item of this row; fill it in, or drop the row"
 TWICE = "{} holds this pair of user and item twice; keep one row of it"
@@ -131,21 +130,27 @@ def rank_table_from_scores(
     asked, needed = ("scores", values) if relevant is None else ("relevant", {"score": score})
     tables = selected(given, ids, {"scores": needed}, relevance)
     labels = _labelled(tables[asked])
-    refuse_rows(_rules(tables, labels, relevance, is_unique=is_unique))
+    rows, rules = _rows_and_rules(tables, labels, relevance)
+    noted = kept(
+        rows.filter(nw.any_horizontal(nw.col("asked") > 0, *rules.values(), ignore_nulls=True))
+    )
+    refuse_rows(noted, rules)
     candidates = tables["scores"].select(*KEY, "score")
     if "exclude" in tables:
         candidates = candidates.join(tables["exclude"], on=KEY, how="anti")
-    graded = _graded(labels)
-    wanted = labels.filter(nw.col("asked") > 0)
-    wanted = wanted if relevant is None else wanted.join(candidates, on=KEY)
-    own, other = nw.col("score"), nw.col("other")
+    if not is_unique and _may_repeat(tables["scores"]):
+        refuse_pairs("scores", candidates)
     # Each relevant item meets all candidates of its user, and these are counted.
+    by = ["row"] if "row" in noted.collect_schema().names() else KEY
+    own, other = nw.col("score"), nw.col("other")
+    wanted = noted.select(*dict.fromkeys([*by, "user", "score"]))
     pairs = wanted.join(candidates.select("user", other="score"), on="user")
-    counted = pairs.group_by(*KEY, *graded).agg(
+    counted = pairs.group_by(*by).agg(
         rank=count(other > own), n_tied=count(other == own), n_items=nw.len()
     )
     rank, n_tied, n_items = (nw.col(name).cast(nw.Int64) for name in ("rank", "n_tied", "n_items"))
-    return counted.select(*KEY, rank + 1, n_tied - 1, n_items, *graded).to_native()
+    ranked = noted.join(counted, on=by)
+    return ranked.select(*KEY, rank + 1, n_tied - 1, n_items, *_graded(labels)).to_native()
 
 
 def _labelled(rows: Frame) -> Frame:
@@ -166,13 +171,12 @@ def _graded(labels: Frame) -> list[str]:
     return [] if labels.collect_schema().get("relevance") in (None, nw.Boolean) else ["relevance"]
 
 
-def _rules(
-    tables: dict[str, Frame], labels: Frame, relevance: str, *, is_unique: bool
-) -> tuple[str, Frame, Rules, nw.Expr | None]:
-    """Return all rows beside each other, so that `scores` is read once, and what is wrong."""
+def _rows_and_rules(tables: dict[str, Frame], labels: Frame, relevance: str) -> tuple[Frame, Rules]:
+    """Return all rows beside each other, so that `scores` is read once, and what may be wrong."""
     is_own = "relevant" not in tables
     rows = (labels if is_own else tables["scores"]).with_columns(scored=nw.lit(1))
-    others = [] if is_own else [labels.select(*KEY, "asked", "unknown")]
+    asked, unknown = nw.col("asked"), nw.col("unknown")
+    others = [] if is_own else [labels.filter((asked > 0) | (unknown > 0))]
     is_excluded = nw.lit(value=False)
     if "exclude" in tables:
         others.append(tables["exclude"].select(*KEY, excluded=nw.lit(1)))
@@ -180,27 +184,25 @@ def _rules(
     if others:
         named = nw.concat(others, how="diagonal")
         marks = named.collect_schema().names()[2:]
-        named = named.group_by(*KEY).agg(nw.col(marks).sum())
-        rows = rows.join(named, on=KEY, how="full").with_columns(
+        of_pair = [(nw.col(x).max if x == "relevance" else nw.col(x).sum)() for x in marks]
+        rows = rows.join(named.group_by(*KEY).agg(of_pair), on=KEY, how="full").with_columns(
             nw.coalesce(name, f"{name}_right").alias(name) for name in KEY
         )
-    score, asked, scored = nw.col("score"), nw.col("asked"), ~nw.col("scored").is_null()
+    score, scored = nw.col("score"), ~nw.col("scored").is_null()
     is_float = rows.collect_schema()["score"].is_float()
     is_nan = score.is_nan() if is_float else nw.lit(value=False)
     is_endless = ~(score.is_finite() | is_nan) if is_float else nw.lit(value=False)
-    is_candidate = scored & ~is_excluded
-    rules = {
+    return rows, {
         LOST.format("scores"): LACKS & scored,
         LOST.format("relevant"): LACKS & (asked > 0),
         LOST.format("exclude"): LACKS & is_excluded,
-        UNKNOWN.format(relevance): nw.col("unknown") > 0,
+        UNKNOWN.format(relevance): unknown > 0,
         TWICE.format("relevant"): asked > 1,
         EXCLUDED: (asked > 0) & is_excluded,
         NO_SCORE: (asked > 0) & score.is_null(),
         ENDLESS: (asked > 0) & is_endless,
-        MISSING: is_candidate & (score.is_null() | is_nan),
+        MISSING: scored & ~is_excluded & (score.is_null() | is_nan),
     }
-    return "scores", rows, rules, None if is_unique else is_candidate
 
 
 def rank_table_from_recommendations(
@@ -252,17 +254,18 @@ def rank_table_from_recommendations(
     tables = selected(given, ids, {"recommendations": {"rank": rank}}, relevance)
     lists, labels = tables["recommendations"], _labelled(tables["relevant"])
     place, asked = nw.col("rank"), nw.col("asked")
-    of_lists = {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
+    refuse_rows(
+        lists, {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
+    )
+    refuse_pairs("recommendations", lists)
     of_labels = {
         LOST.format("relevant"): LACKS & (asked > 0),
         UNKNOWN.format(relevance): nw.col("unknown") > 0,
     }
+    refuse_rows(labels, of_labels)
+    refuse_pairs("relevant", labels.filter(asked > 0))
     level = lists.group_by("user", "rank").agg(nw.col("item").min(), n=nw.len())
-    refuse_rows(
-        ("recommendations", lists, of_lists, nw.lit(value=True)),
-        ("relevant", labels, of_labels, asked > 0),
-        ("recommendations", level, {SHARED: nw.col("n") > 1}, None),
-    )
+    refuse_rows(level, {SHARED: nw.col("n") > 1})
     lengths = lists.group_by("user").agg(n_predicted=nw.len())
     wanted = labels.filter(asked > 0).join(lists, on=KEY, how="left")
     found = wanted.join(lengths, on="user", how="left").with_columns(
@@ -467,30 +470,39 @@ def count(condition: nw.Expr) -> nw.Expr:
     return condition.cast(nw.Int32).sum()  # in DuckDB faster than to count
 
 
-def refuse_rows(*tables: tuple[str, Frame, Rules, nw.Expr | None]) -> None:
-    """Raise the error for a row that breaks a rule, if there is one: one query finds it.
+def kept(frame: Frame) -> Frame:
+    """Run a table once and keep its rows for what follows: Spark on its cluster, others here."""
+    if frame.implementation.is_pyspark():
+        return nw.from_native(frame.to_native().persist())
+    rows: nw.DataFrame[Any] = nw.from_native(collected(frame), eager_only=True)
+    return from_memory("rows", rows.with_row_index("row"), frame)
 
-    Of each table: its name, its rows, its rules, and which rows are of pairs that must differ.
-    """
-    wrong: list[Frame] = []
-    said: list[str] = []
-    for name, rows, rules, differ in tables:
-        broken = nw.lit(FINE)  # a number: a text takes much more memory for each pair
-        for i, bad in reversed([*enumerate(rules.values(), len(said))]):
-            broken = nw.when(bad).then(nw.lit(i)).otherwise(broken)
-        said += rules
-        found = rows.with_columns(broken=broken)
-        if differ is not None:
-            pairs = found.with_columns(n=nw.when(differ).then(nw.lit(1))).group_by(*KEY)
-            twice = (nw.col("n") > 1) & (nw.col("broken") == FINE)
-            found = pairs.agg(nw.col("n").count(), nw.col("broken").min()).with_columns(
-                broken=nw.when(twice).then(nw.lit(len(said))).otherwise("broken")
-            )
-            said.append(TWICE.format(name))
-        wrong.append(found.filter(nw.col("broken") < FINE).select(*KEY, "broken"))
-    for row in collected(nw.concat(wrong).sort("broken", *KEY).head(1)).to_pylist():
+
+def refuse_rows(rows: Frame, rules: Rules) -> None:
+    """Raise the error for a row that breaks a rule, if there is one."""
+    broken = nw.lit(len(rules))
+    for i, bad in reversed([*enumerate(rules.values())]):
+        broken = nw.when(bad).then(nw.lit(i)).otherwise(broken)
+    wrong = rows.with_columns(broken=broken).filter(nw.col("broken") < len(rules))
+    first = wrong.select(*KEY, "broken").sort("broken", *KEY).head(1)
+    for row in collected(first).to_pylist():
         user, item = ("(missing)" if row[name] is None else row[name] for name in KEY)
-        raise ValueError(f"user {user}, item {item}: {said[row['broken']]}")
+        raise ValueError(f"user {user}, item {item}: {[*rules][row['broken']]}")
+
+
+def refuse_pairs(name: str, rows: Frame) -> None:
+    """Raise the error for a pair of user and item that is there twice, if there is one."""
+    pairs = rows.group_by(*KEY).agg(n=nw.len())
+    refuse_rows(pairs, {TWICE.format(name): nw.col("n") > 1})
+
+
+def _may_repeat(rows: Frame) -> bool:
+    """Return False if no pair is there twice; DuckDB sees it in hashes, in half of the memory."""
+    if not rows.implementation.is_duckdb():
+        return True
+    of_hashes = 'count(DISTINCT hash("user", item)), count(*)'
+    distinct, n = rows.to_native().aggregate(of_hashes).fetchall()[0]
+    return bool(distinct < n)
 
 
 def values_per_user(
