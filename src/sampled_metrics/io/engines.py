@@ -473,8 +473,9 @@ def count(condition: nw.Expr) -> nw.Expr:
 
 def kept(frame: Frame) -> Frame:
     """Run a table once and keep its rows for what follows: Spark on its cluster, others here."""
-    if frame.implementation.is_pyspark():
-        here: Frame = nw.from_native(frame.to_native().persist())
+    native = frame.to_native()
+    if hasattr(native, "persist"):
+        here: Frame = nw.from_native(native.persist())
     else:
         rows: nw.DataFrame[Any] = nw.from_native(collected(frame), eager_only=True)
         here = from_memory("rows", rows.with_row_index("row"), frame)
