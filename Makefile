@@ -8,7 +8,7 @@ export UV_SYSTEM_CERTS = 1
 .PHONY: book test test-slow test-site test-notebooks test-package test-peers test-doors test-engines
 .PHONY: test-site-pages test-site-parts screenshots
 .PHONY: lint format dev
-.PHONY: ranks more-ranks elsewhere-ranks explorers-data published-ranks popular-draws dialects check-dialects clean
+.PHONY: ranks more-ranks elsewhere-ranks up-to-k explorers-data published-ranks popular-draws dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -73,6 +73,9 @@ more-ranks: .venv/ready
 
 elsewhere-ranks: .venv/ready
 	$(BIN)/python scripts/make_elsewhere.py
+
+up-to-k: .venv/ready
+	$(BIN)/python scripts/make_up_to_k.py
 
 explorers-data: .venv/ready
 	$(BIN)/python scripts/make_explorers.py

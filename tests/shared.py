@@ -23,6 +23,7 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     BiasVariance,
+    HitRate,
     Metric,
     Precision,
     RankEstimate,
@@ -123,6 +124,7 @@ METRICS = [
     AveragePrecision(k=3),
     AveragePrecision(k=3, denominator="relevant"),
     AveragePrecision(k=3, denominator="hits"),
+    HitRate(k=3),
     ReciprocalRank(),
     ReciprocalRank(k=3),
     NDCG(),
@@ -190,6 +192,8 @@ def by_definition(metric, ranks, n):
         case AveragePrecision():
             divisor = {"capped": min(q, k), "relevant": q, "hits": max(len(hits), 1)}
             return sum(precision(i) for i in hits) / divisor[metric.denominator]
+        case HitRate():
+            return float(bool(hits))
         case ReciprocalRank():
             return 1 / hits[0] if hits else 0
         case NDCG():

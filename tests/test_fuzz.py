@@ -40,6 +40,8 @@ from sampled_metrics import (
     AveragePrecision,
     BiasVariance,
     Draw,
+    HitRate,
+    InnerProduct,
     Metric,
     Precision,
     RankEstimate,
@@ -78,7 +80,7 @@ from sampled_metrics.experiments import (
     read_sequences,
 )
 from sampled_metrics.io import engines, rank_table, read_qrels, read_run, write_ranks
-from sampled_metrics.scoring import read_split
+from sampled_metrics.scoring import certify, read_split
 
 LARGEST = 2**53
 
@@ -265,6 +267,11 @@ def whole(low=1, high=LARGEST):
 def number(low, high=inf):
     """A finite number, above `low` and up to `high`."""
     return lambda value: finite(value) and low < value <= high
+
+
+def fits(value):
+    """A finite number that an array of NumPy holds in 64 bits."""
+    return number(-inf)(value) and (type(value) is float or -(2**63) <= value < 2**64)
 
 
 def from_zero(high=inf):
@@ -574,6 +581,8 @@ OTHERS: dict[tuple[str, str], tuple[str, ...]] = {
     ("Split.from_pairs", "train_users"): ("test_users", "user"),
     ("Split.from_pairs", "test_items"): ("item",),
     ("Split.from_pairs", "test_users"): ("user",),
+    ("InnerProduct", "user_vectors"): ("user_bias",),
+    ("InnerProduct", "item_vectors"): ("item_bias",),
     ("Ranks.from_model", "split"): ("model",),
     ("Ranks.from_model", "model"): ("ranks",),  # a metric is a function, of ranks
     ("read_split", "n_users"): ("user",),
@@ -611,6 +620,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "denominator": ("hits", choice("capped", "relevant", "hits", "predicted")),
         },
     ),
+    "HitRate": (HitRate, {"k": (3, COUNT)}),
     "ReciprocalRank": (ReciprocalRank, {"k": (3, MAYBE_COUNT)}),
     "NDCG": (
         NDCG,
@@ -1032,7 +1042,37 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "split": (SPLIT, instance_of(Split)),
             "exclude": ({0: [3]}, optional(pairs)),
             "candidates": ({0: [2, 3], 1: [0]}, optional(pairs)),
+            "up_to": (1, optional(COUNT)),
             "block_size": (1, optional(COUNT)),
+            "progress": (False, flag),
+        },
+    ),
+    "InnerProduct": (
+        InnerProduct,
+        {
+            "user_vectors": ([[0.1, 0.2], [0.3, 0.4]], array(fits, (2, 2))),
+            "item_vectors": ([[0.1, 0.2], [0.3, 0.4]], array(fits, (2, 2))),
+            "user_bias": ([0.1, 0.2], optional(array(fits, (2,)))),
+            "item_bias": ([0.1, 0.2], optional(array(fits, (2,)))),
+        },
+    ),
+    "InnerProduct.scores": (
+        InnerProduct([[1, 2], [3, 4]], [[1, 2], [3, 4]]).scores,
+        {
+            "users": ([0, 1], array(whole(0, 1), (2,))),
+            "items": ([0, 1], optional(array(whole(0, 1), (2,)))),
+        },
+    ),
+    "certify": (
+        certify,
+        {
+            "model": (InnerProduct([[1], [2]], [[1], [2], [3], [4]]), nothing),
+            "split": (SPLIT, instance_of(Split)),
+            "metric": (Recall(k=1), instance_of(Metric)),
+            "width": (0.5, optional(from_zero())),
+            "max_scores": (9, optional(whole(2))),
+            "exclude": ({0: [3]}, optional(pairs)),
+            "candidates": ({0: [2, 3], 1: [0]}, optional(pairs)),
             "progress": (False, flag),
         },
     ),

@@ -737,6 +737,30 @@ def test_metrics_do_not_need_what_is_beyond_their_cutoff(given, k, beyond):
                 metric(cut)
 
 
+@given(given=columns())
+def test_filtered_ranks_count_irrelevant_items_only(given):
+    """Their AUC counts the same pairs of a relevant and an irrelevant item as the whole ranking."""
+    whole = Ranks(**given | {"gains": None})
+    some, n, x = whole.filtered(), np.asarray(whole.n_items), whole.instance
+    assert some.is_one_each
+    np.testing.assert_array_equal(some.n_items, (n - whole.n_relevant + 1)[x])
+    for at, (best, tied) in enumerate(zip(whole.best, whole.n_tied, strict=True)):
+        mine = whole.best[x == x[at]]
+        above, level = np.count_nonzero(mine < best), np.count_nonzero(mine == best) - 1
+        assert (some.best[at], some.n_tied[at]) == (best - above, tied - level)
+    pairs = n > whole.n_relevant
+    sums = np.bincount(x, np.nan_to_num(AUC()(some)), len(whole))
+    means = sums[pairs] / whole.n_relevant[pairs]
+    np.testing.assert_allclose(means, AUC()(whole)[pairs], atol=1e-12)
+
+
+def test_the_mean_rank_of_a_tie_is_what_link_prediction_takes():
+    """Two level items on top of ten: 1 / 1.5 by the mean rank, (1 + 1 / 2) / 2 over both orders."""
+    ranks = Ranks([1, 4], [1, 0], 10)
+    assert (1 / ranks.mean_rank).tolist() == [1 / 1.5, 1 / 4]
+    assert ReciprocalRank()(ranks).tolist() == [0.75, 0.25]
+
+
 def test_a_sample_of_a_catalog_is_not_taken_for_exact_ranks():
     sample, exact = Ranks([1, 3], 0, 5, catalog=110), Ranks([1, 3], 0, 110)
     assert Recall(k=1)(sample).tolist() == [1, 0]

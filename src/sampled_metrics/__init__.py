@@ -9,6 +9,7 @@ from sampled_metrics.metrics import (
     F1,
     NDCG,
     AveragePrecision,
+    HitRate,
     Metric,
     Precision,
     Recall,
@@ -16,7 +17,7 @@ from sampled_metrics.metrics import (
 )
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw, WeightedDraw
-from sampled_metrics.scoring import Split, leave_last_out
+from sampled_metrics.scoring import InnerProduct, Split, leave_last_out
 
 __version__ = "0.2.0"
 
@@ -27,6 +28,8 @@ __all__ = [
     "AveragePrecision",
     "BiasVariance",
     "Draw",
+    "HitRate",
+    "InnerProduct",
     "Metric",
     "Precision",
     "RankEstimate",

@@ -5,17 +5,24 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics import metrics as known
-from sampled_metrics._arguments import as_generator, as_integer
+from sampled_metrics._arguments import as_generator
 from sampled_metrics.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.random import Generator
 
+    from sampled_metrics.bounds import Explanation, Explanations
     from sampled_metrics.evaluation import Evaluation
     from sampled_metrics.ranks import Ranks
     from sampled_metrics.sampling import Draw
@@ -27,24 +34,32 @@ METRICS: dict[str, Callable[..., Metric]] = {
     "ndcg": known.NDCG,
     "ap": known.AveragePrecision,
     "map": known.AveragePrecision,
+    "hr": known.HitRate,
     "rr": known.ReciprocalRank,
     "mrr": known.ReciprocalRank,
     "auc": known.AUC,
 }
+INPUTS = ("scores", "relevant", "exclude", "ranks")
+NAMED = ("user", "item", "score", "rank", "relevance")
+OPTIONS = ("exclude", "absent", "catalog", "min_relevance", *NAMED)
 DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics mean."
 EPILOG = """\
-Ranks are a parquet or CSV file with one row per relevant item. Its columns are user, rank and,
-if known, recommender, n_tied, n_items and catalog (see read_ranks in the reference). `rank` makes
-one. Where the candidates are a sample of so many items, say so once: --catalog.
+Ranks are a table with one row per relevant item. Its columns are user, rank and, if known,
+recommender, n_tied, n_items and catalog (see read_ranks in the reference). `rank` makes one.
+A table is a file (.parquet, .csv, .csv.gz, .tsv or .tsv.gz), a folder of such files, a pattern in
+quotes, such as 'part-*.parquet', or - for what is piped in.
 
 examples:
   sampled-metrics rank scores.parquet --relevant test.parquet --output ranks.parquet
+  sampled-metrics rank bm25.run --form run --relevant qrels.txt --output ranks.parquet
   sampled-metrics evaluate ranks.parquet --metrics recall@10 ndcg@10 --samples 100
   sampled-metrics compare ranks.parquet --metrics ndcg@10 --format csv
   sampled-metrics bounds sampled.csv --metrics recall@10 --samples 100 --catalog 3706
   sampled-metrics explain recall@10 0.66 --items 3706 --samples 100 --users 6040
+  sampled-metrics explain recall@1 0.30 recall@10 0.66 --other 0.28 0.61 --items 3706 --samples 100
 
-exit codes: 0, done; 1, the data are refused or a file cannot be read; 2, a wrong command line.
+exit codes: 0, done; 1, the data are refused or a file cannot be read; 2, a wrong command line or a
+file that is not there; 130, interrupted.
 """
 
 
@@ -70,17 +85,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        _show(options.run(options), options)
+        with TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            _take_what_is_piped(options, Path(folder))
+            _show(options.run(options), options)
+    except KeyboardInterrupt:
+        print("sampled-metrics: interrupted", file=sys.stderr)
+        return 130
+    except FileNotFoundError as error:
+        print(
+            f"sampled-metrics: error: there is no file {error.filename or error}", file=sys.stderr
+        )
+        return 2
     except (ValueError, OSError, ImportError) as error:
         print(f"sampled-metrics: error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    text = str(message).replace("catalog=", "--catalog")
+    print(f"sampled-metrics: warning: {text}", file=sys.stderr)
+
+
+def _take_what_is_piped(options: Any, folder: Path) -> None:
+    """Put a file in the place of -, the standard input, as readers look at a table twice."""
+
+    def file(given: str) -> str:
+        if given != "-":
+            return given
+        if any(folder.iterdir()):
+            raise ValueError("- is given twice; only one table can be piped in")
+        data = sys.stdin.buffer.read()
+        path = folder / f"stdin{'.parquet' if data.startswith(b'PAR1') else '.csv'}"
+        path.write_bytes(data)
+        return str(path)
+
+    for name in INPUTS:
+        given = getattr(options, name, None)
+        if given is not None:
+            made = [file(each) for each in given] if isinstance(given, list) else file(given)
+            setattr(options, name, made)
+
+
 def _parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "sampled-metrics", description=DESCRIPTION, epilog=EPILOG, formatter_class=form
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {version('sampled-metrics')}"
     )
     commands = parser.add_subparsers(required=True, metavar="command")
 
@@ -89,14 +143,14 @@ def _parser() -> argparse.ArgumentParser:
         made.set_defaults(run=run)
         return made
 
-    _add_rank(command(_rank, "turn a table of scores into ranks"))
+    _add_rank(command(_rank, "turn scores, lists or runs into ranks"))
     for run, text in (
         (_evaluate, "values with standard errors and intervals"),
         (_compare, "all pairs of recommenders, tested user by user"),
         (_bounds, "what sampled ranks leave open about the exact metrics"),
     ):
         made = command(run, text)
-        _add_evaluation(made, exact=run is not _bounds)
+        _add_evaluation(made, sampled=run is _bounds)
         if run is _evaluate:
             made.add_argument("--group", metavar="COLUMN", help="column with each user's group")
     _add_explain(command(_explain, "what one published number can mean"))
@@ -107,18 +161,35 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scores",
         nargs="+",
-        help="one file per recommender, named like it: user, item, score, optionally relevance",
+        help="one table per recommender, named like it: user, item, score, optionally relevance",
     )
-    parser.add_argument("--relevant", help="file of user, item and, optionally, relevance")
-    parser.add_argument("--exclude", help="file of user, item: pairs that are not candidates")
-    for name in ("user", "item", "score", "relevance"):
-        parser.add_argument(f"--{name}", default=name, metavar="COLUMN", help="name of this column")
-    _add_catalog(parser, "candidates")
+    parser.add_argument(
+        "--form",
+        choices=["scores", "lists", "run"],
+        default="scores",
+        help="scores of all candidates (by default); recommended items by rank or score; or a run "
+        "of trec_eval, with its qrels as --relevant",
+    )
+    parser.add_argument("--relevant", help="table of user, item and, optionally, relevance")
+    parser.add_argument("--exclude", help="table of user, item: pairs that are not candidates")
+    parser.add_argument(
+        "--absent",
+        choices=["refuse", "missed", "left out"],
+        help="users with relevant items who are in no other table; by default refused",
+    )
+    _add_catalog(parser)
+    parser.add_argument(
+        "--min-relevance", type=float, metavar="X", help="the least one of a relevant item"
+    )
+    for name in NAMED:
+        parser.add_argument(
+            f"--{name}", metavar="COLUMN", help=f"name of this column, by default {name}"
+        )
     parser.add_argument("--output", required=True, help="file of ranks, .parquet or .csv")
 
 
-def _add_evaluation(parser: argparse.ArgumentParser, *, exact: bool) -> None:
-    parser.add_argument("ranks", help="file of ranks, .parquet or .csv")
+def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
+    parser.add_argument("ranks", help="table of ranks")
     parser.add_argument(
         "--metrics", nargs="+", type=_metric, required=True, help="such as recall@10 ndcg@10 auc"
     )
@@ -130,8 +201,12 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, exact: bool) -> None:
         "--ignore", action="append", default=[], metavar="COLUMN",
         help="a column that does not matter, besides item and group; may be given again",
     )  # fmt: skip
-    _add_draw(parser, required=False, exact=exact)
-    _add_catalog(parser, "ranked items")
+    _add_catalog(parser)
+    _add_draw(parser, required=False)
+    if not sampled:
+        parser.add_argument(
+            "--sampled", action="store_true", help="the ranks in the file were sampled"
+        )
     parser.add_argument("--confidence", type=float, default=0.95, help="by default 0.95")
     parser.add_argument(
         "--ties",
@@ -145,28 +220,39 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, exact: bool) -> None:
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("metric", type=_metric, help="such as recall@10")
     parser.add_argument(
-        "value", type=_number, help="the published number as it is printed, such as 0.66"
+        "numbers",
+        nargs="+",
+        action=_Numbers,
+        metavar="metric value",
+        help="the published number as it is printed, such as recall@10 0.66; or several of them",
     )
     parser.add_argument(
-        "--other", type=_number, help="the number of another recommender, to compare"
+        "--other",
+        nargs="+",
+        type=_number,
+        metavar="VALUE",
+        help="the numbers of another recommender, to compare",
     )
     parser.add_argument("--users", type=int, help="number of users")
-    _add_draw(parser, required=True, exact=True)
+    _add_draw(parser, required=True)
     _add_output(parser, latex=False)
 
 
-def _add_catalog(parser: argparse.ArgumentParser, what: str) -> None:
-    text = f"number of all items, where the {what} in the file are a sample of them"
-    parser.add_argument("--catalog", type=int, metavar="N", help=text)
+def _add_catalog(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--catalog", type=int, metavar="N", help="number of all items, if candidates are a sample"
+    )
 
 
-def _add_draw(parser: argparse.ArgumentParser, *, required: bool, exact: bool) -> None:
+def _add_draw(parser: argparse.ArgumentParser, *, required: bool) -> None:
     parser.add_argument("--samples", type=int, required=required, help="sampled items per user")
-    if exact:
-        text = "number of all ranked items, including the relevant one"
-        parser.add_argument("--items", type=int, required=required, help=text)
+    parser.add_argument(
+        "--items",
+        type=int,
+        required=required,
+        help="number of all ranked items, including the relevant one",
+    )
     parser.add_argument(
         "--without-replacement", action="store_true", help="no item is drawn twice for a user"
     )
@@ -181,10 +267,9 @@ def _metric(name: str) -> Metric:
     """Return the metric of a name such as ndcg@10."""
     found = re.fullmatch(r"([a-z0-9]+)(?:@([0-9]+))?", name.lower())
     if not found or found[1] not in METRICS:
-        hint = "; with one relevant item per user, the hit rate is recall@K"
         raise argparse.ArgumentTypeError(
             f"{name!r} is not a metric; choose from {', '.join(METRICS)}, with a cutoff as in "
-            f"recall@10{hint if re.match('h(r|it)', name.lower()) else ''}"
+            "recall@10"
         )
     try:
         return METRICS[found[1]](**({"k": int(found[2])} if found[2] else {}))
@@ -202,21 +287,71 @@ def _number(text: str) -> tuple[float, int]:
     return float(text), len(text.partition(".")[2])
 
 
+class _Numbers(argparse.Action):
+    """Take metrics and their values in turn."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        """Keep the metrics, and the numbers with their decimals."""
+        try:
+            namespace.metrics = [_metric(word) for word in values[::2]]
+            namespace.values = [_number(word) for word in values[1::2]]
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from error
+        if len(values) % 2:
+            raise argparse.ArgumentError(self, f"{values[-1]} has no value")
+
+
 def _rank(options: Any) -> None:
     from sampled_metrics.io import write_ranks
-    from sampled_metrics.ranks import Ranks
 
-    names = ("exclude", "catalog", "user", "item", "score", "relevance")
-    given = {name: getattr(options, name) for name in names}
-    ranks = {}
-    for path in options.scores:
-        if (name := Path(path).stem) in ranks:
+    inputs = [Path(x) for x in (*options.scores, options.relevant, options.exclude) if x]
+    output = Path(options.output).resolve()
+    for path in inputs:
+        if path.resolve() in (output, *output.parents) or output.match(str(path.resolve())):
+            raise ValueError(f"--output {options.output} would overwrite {path}; name another file")
+    names = [_name(Path(path)) for path in options.scores]
+    for name in names:
+        if names.count(name) > 1:
             raise ValueError(f"two files are called {name}; give each recommender another name")
-        ranks[name] = Ranks.from_scores(path, options.relevant, **given)
+        if len(names) > 1 and re.match(r"part[-_.]?\d|data_\d", name):
+            raise ValueError(
+                f"{name} looks like a part of one table, and each file is a recommender of its "
+                "own; give the parts' folder, or their pattern in quotes, such as 'part-*.parquet'"
+            )
+    ranks = {name: _ranks(path, options) for name, path in zip(names, options.scores, strict=True)}
     write_ranks(ranks, options.output)
 
 
-def _evaluation(options: Any) -> Evaluation:
+def _name(path: Path) -> str:
+    """Return what a recommender is called whose table is there."""
+    file = Path(path.name.removesuffix(".gz"))
+    return path.name if path.is_dir() else file.stem.rstrip("*-_.") or path.name
+
+
+def _ranks(path: str, options: Any) -> Ranks:
+    """Return the ranks of one recommender."""
+    from sampled_metrics.ranks import Ranks
+
+    doors: dict[str, Callable[..., Any]] = {
+        "scores": Ranks.from_scores, "lists": Ranks.from_recommendations, "run": Ranks.from_run,
+    }  # fmt: skip
+    if options.form != "scores" and options.relevant is None:
+        raise ValueError(f"--relevant is missing; --form {options.form} needs it")
+    more = {name: getattr(options, name) for name in OPTIONS}
+    made: Ranks = _call(doors[options.form], path, options.relevant, **more)
+    return made
+
+
+def _call(door: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Call a function with those options that were given, or say which one it does not take."""
+    more = {name: value for name, value in options.items() if value is not None}
+    for name in sorted(more.keys() - signature(door).parameters.keys()):
+        option = name.replace("_", "-")
+        raise ValueError(f"--{option} does not go with this form of data; leave it out")
+    return door(*given, **more)
+
+
+def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     """Evaluate the ranks in a file."""
     from sampled_metrics.evaluation import evaluate
     from sampled_metrics.io import COLUMNS, read_ranks
@@ -224,22 +359,17 @@ def _evaluation(options: Any) -> Evaluation:
     draw = _draw(options)
     group = getattr(options, "group", None)
     read = {*COLUMNS, options.recommender, options.user, options.rank}
-    ranks = read_ranks(
-        options.ranks,
-        recommender=options.recommender or None,
-        user=options.user,
-        rank=options.rank,
-        catalog="catalog" if draw or options.catalog is None else options.catalog,
-        ignore=[*options.ignore, *([group] if group and group not in read else [])],
-    )
-    if options.ties:
-        rng = as_generator(options.seed)  # one for all recommenders: ties break independently
-        ranks = {name: given.break_ties(options.ties, rng=rng) for name, given in ranks.items()}
-    if options.catalog is not None and draw:
-        size = as_integer("--catalog", options.catalog)
-        ranks = {name: _as_sample(name, given, draw, size) for name, given in ranks.items()}
+    columns = {"user": options.user, "rank": options.rank}
+    columns["recommender"] = options.recommender or None
+    ignored = [*options.ignore, *([group] if group and group not in read else [])]
+    door = partial(read_ranks, options.ranks, **columns, ignore=ignored)
+    ranks = _call(door, catalog=None if draw else options.catalog)
+    rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
+    broken = {name: _broken(name, given, options, rng) for name, given in ranks.items()}
+    if (sampled or options.catalog is not None) and draw is not None:
+        broken = {name: _as_sample(name, given, draw) for name, given in broken.items()}
     return evaluate(
-        ranks,
+        broken,
         options.metrics,
         draw,
         groups=_groups(options) if group else None,
@@ -248,24 +378,43 @@ def _evaluation(options: Any) -> Evaluation:
     )
 
 
-def _as_sample(name: str, ranks: Ranks, draw: Draw, catalog: int) -> Ranks:
+def _broken(name: str, ranks: Ranks, options: Any, rng: Generator) -> Ranks:
+    """Break ties by the rule of the command line, which draws of several relevant items need."""
+    if options.ties:
+        return ranks.break_ties(options.ties, rng=rng)
+    if options.samples and ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
+        many = f"{name} has users with several or graded relevant items"
+        raise ValueError(f"{many}; for draws, say how ties are broken, as in --ties random")
+    return ranks
+
+
+def _as_sample(name: str, ranks: Ranks, draw: Draw) -> Ranks:
     """Say of ranks that they are among so many sampled items."""
     from sampled_metrics.ranks import check_sampled
 
     check_sampled(name, ranks, draw.n_samples)
     n = ranks.n_relevant + draw.n_samples
-    return ranks.with_sizes(n_items=n, catalog=catalog + 0 * n)
+    if draw.n_items is None:
+        raise ValueError("--catalog is missing; give the number of all items")
+    if ranks.catalog is not None and (ranks.catalog != draw.n_items).any():
+        raise ValueError(f"--items is {draw.n_items}, and {name} is of another catalog in the file")
+    return ranks.with_sizes(n_items=n, catalog=draw.n_items + 0 * n)
 
 
 def _draw(options: Any) -> Draw | None:
     from sampled_metrics.sampling import Draw
 
     if options.samples is None:
-        if options.without_replacement:
-            raise ValueError("--without-replacement is given without --samples; give both")
+        for option in ("without-replacement", "sampled"):
+            if getattr(options, option.replace("-", "_"), False):
+                raise ValueError(f"--{option} is given without --samples; give both")
         return None
-    replacement = not options.without_replacement
-    return Draw(options.samples, n_items=options.items, replacement=replacement)
+    replacement, items = not options.without_replacement, options.items
+    if (catalog := getattr(options, "catalog", None)) is not None:
+        if items not in (None, catalog):
+            raise ValueError(f"--items is {items} and --catalog {catalog}; leave one of them out")
+        items = catalog
+    return Draw(options.samples, n_items=items, replacement=replacement)
 
 
 def _groups(options: Any) -> dict[Any, Any]:
@@ -284,7 +433,7 @@ def _groups(options: Any) -> dict[Any, Any]:
 
 
 def _evaluate(options: Any) -> pd.DataFrame | str:
-    found = _evaluation(options)
+    found = _evaluation(options, sampled=options.sampled)
     if options.group:
         return found.by_group
     if options.format == "latex":
@@ -293,35 +442,44 @@ def _evaluate(options: Any) -> pd.DataFrame | str:
 
 
 def _compare(options: Any) -> pd.DataFrame:
-    found = _evaluation(options)
+    found = _evaluation(options, sampled=options.sampled)
     is_drawn = options.samples and (found.table["estimator"] == "exact").any()
     return found.orders() if is_drawn else found.comparisons(rng=options.seed)
 
 
 def _bounds(options: Any) -> pd.DataFrame:
-    options.items = None
-    table = _evaluation(options).table
+    table = _evaluation(options, sampled=True).table
     if (table["estimator"] == "exact").any():
         raise ValueError(f"{options.ranks} does not say of what its ranks are a sample: --catalog")
     if not (table["estimator"] == "bounds").any():
         many = f"{options.ranks} has users with several relevant items"
         raise ValueError(f"{many}; bounds are for one each")
     columns = ["recommender", "metric", "low", "high", "users"]
-    return table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
+    found = table.loc[table["estimator"] == "bounds", columns].reset_index(drop=True)
+    if (empty := found[found["low"].isna()]).size:
+        names = ", ".join(empty["recommender"].unique())
+        finding = "no ranks explain the sample; it was not drawn as the options say"
+        print(f"sampled-metrics: {names}: {finding}", file=sys.stderr)
+    return found
 
 
 def _explain(options: Any) -> pd.DataFrame | str:
     from sampled_metrics.bounds import explain
 
-    value, decimals = options.value
-    if options.other is not None and options.other[1] != decimals:
-        raise ValueError("the two numbers have different decimals; give both as they are printed")
+    numbers = [*options.values, *(options.other or [])]
+    if len({decimals for _, decimals in numbers}) > 1:
+        raise ValueError("the numbers have different decimals; give all as they are printed")
     draw = _draw(options)
     assert draw is not None, "--samples is required"
-    other = None if options.other is None else options.other[0]
-    found = explain(
-        options.metric, value, draw, n_users=options.users, other=other, decimals=decimals
-    )
+    of = [value for value, _ in options.values]
+    others = options.other and [value for value, _ in options.other]
+    more = {"n_users": options.users, "decimals": numbers[0][1]}
+    found: Explanation | Explanations
+    if len(of) == len(others or of) == 1:  # the text of one number is shorter
+        other = others and others[0]
+        found = explain(options.metrics[0], of[0], draw, other=other, **more)
+    else:
+        found = explain(options.metrics, of, draw, other=others, **more)
     return str(found) if options.format == "table" else found.to_frame()
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "F1",
     "NDCG",
     "AveragePrecision",
+    "HitRate",
     "Metric",
     "Precision",
     "Recall",
@@ -612,6 +613,38 @@ class AveragePrecision(Metric):
         if self.denominator == "hits":
             return np.maximum(self._n_hits(ranks), 1)
         return self._n_predicted(ranks)
+
+
+@dataclass(frozen=True)
+class HitRate(Metric):
+    r"""Hit rate: whether any relevant item is in the top k.
+
+    .. math:: \mathrm{HR}(R)_k = 1 \quad \text{if } r_1 \le k, \text{ else } 0
+
+    With one relevant item it equals `Recall`. It is also called hit ratio, and success at k.
+
+    Parameters
+    ----------
+    k : int
+        Cutoff, at least 1.
+
+    Examples
+    --------
+    >>> HitRate(k=3)(Ranks.from_lists([[5, 2], [4]]))
+    array([1., 0.])
+    """
+
+    symbol = "HR"
+    smooth = True
+    k: int
+
+    def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """Return 1 for the best item: see `Metric.gain`."""
+        return np.where(order == 1, np.ones(np.shape(rank)), 0.0)
+
+    def normalizer(self, ranks: Ranks) -> float:
+        """Return 1: see `Metric.normalizer`."""
+        return 1.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,6 +118,8 @@ class Ranks:
         How relevant each item is.
     ideal_gains : ndarray of float64, shape (n_relevant.sum(),), or None
         Gains of all relevant items, instance after instance, descending within each.
+    n_scores : int or None
+        Number of scores that `Ranks.from_model` computed; None of all other ranks.
 
     Raises
     ------
@@ -151,6 +153,8 @@ class Ranks:
     ideal_gains: FloatArray | None
     users: NDArray[Any] | None
     weights: FloatArray | None
+
+    n_scores: ClassVar[int | None] = None  # no field: what is made from these ranks has none
 
     if TYPE_CHECKING:  # what the rooms above add, which say more of it
 
@@ -207,6 +211,7 @@ class Ranks:
             *,
             exclude: Any = None,
             candidates: Any = None,
+            up_to: int | None = None,
             block_size: int | None = None,
             progress: bool = True,
         ) -> Ranks:
@@ -421,6 +426,15 @@ class Ranks:
         """Whether some relevant item is level with another candidate."""
         return bool(self.n_tied.any())
 
+    @property
+    def mean_rank(self) -> FloatArray:
+        """Middle of the ranks that each relevant item can have, shape (n_ranked,).
+
+        Open Graph Benchmark and PyKEEN ("realistic") put it into a metric, such as ``(1 /
+        ranks.mean_rank).mean()`` for MRR, where this package takes the metric's mean over ties.
+        """
+        return self.best + self.n_tied / 2
+
     @cached_property
     def instance(self) -> IntArray:
         """Instance of each rank, from 0, shape (n_ranked,)."""
@@ -502,6 +516,38 @@ class Ranks:
         found = self.best + _distinct(blocks.size[block], block, place, generator)
         order = np.lexsort((found, self.instance))
         return self.with_best(found[order], gains=None if gains is None else gains[order])
+
+    def filtered(self) -> Ranks:
+        """Rank each relevant item among the irrelevant ones only, as an instance of its own.
+
+        Link prediction does so with the other true answers of a query (the *filtered* setting of
+        Bordes et al. 2013): the j-th best of q items at rank r is then at rank r - j + 1 of
+        n - q + 1. Instances have no names, and items without a rank are not allowed.
+
+        Returns
+        -------
+        Ranks
+            One relevant item per instance, in the order of `best`.
+
+        Raises
+        ------
+        ValueError
+            If a relevant item has no rank.
+
+        Examples
+        --------
+        >>> Ranks([2, 5, 5], [0, 1, 1], 9, users=["q", "q", "q"]).filtered().best
+        array([2, 4, 4])
+        """
+        check_all_ranked("ranks", self)
+        blocks, x = self.blocks, self.instance
+        each = np.repeat(np.arange(len(blocks.first)), blocks.n_relevant)
+        sizes = {
+            name: None if given is None else (given - self.n_relevant + 1)[x]
+            for name, given in (("n_items", self.n_items), ("catalog", self.catalog))
+        }
+        tied = self.n_tied - (blocks.n_relevant - 1)[each]
+        return one_relevant_each(self.best - blocks.above[each], n_tied=tied, **sizes)
 
     def with_best(self, best: IntArray, **more: Any) -> Ranks:
         """Return the same instances with ranks without ties, from values that were checked."""

@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics import Draw, Ranks
-from sampled_metrics.sampling import nodes_of_ties
 
 __all__ = [
     "capped_error",
-    "distinct_pmf",
     "mean_rank_hits",
     "merged_pmf",
     "popular_pmf",
@@ -150,49 +148,6 @@ def merged_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArra
     found = (1 - itself) * Draw(n_samples, replacement=False).pmf(added)
     found[:, :-1] += itself * Draw(n_samples - 1, replacement=False).pmf(drawn)
     return found[:, :k]
-
-
-def distinct_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
-    r"""Compute the sampled rank's distribution if repeats in the sample are counted once.
-
-    Draws are with replacement from the n - 1 other candidates. With d different items above
-    drawn so far, of a, the next draw brings another one with probability
-    :math:`(a - d) / (n - 1)`.
-
-    Parameters
-    ----------
-    ranks : Ranks
-        Exact ranks, one relevant item per instance.
-    n_samples : int
-        Number of draws m.
-    k : int
-        How many sampled ranks to look at.
-    ties : {"won", "random", "lost"}
-        What happens to the held-out item in a tie.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_instances, k)
-        Probabilities of the sampled ranks 1, ..., k.
-
-    Examples
-    --------
-    >>> distinct_pmf(Ranks([2], n_tied=0, n_items=2), 3, 2, ties="won")
-    array([[0., 1.]])
-    """
-    # Given the rank it is a polynomial of degree m, as that of a draw with replacement is.
-    at = nodes_of_ties(settled(ranks, ties), n_samples, replacement=True)
-    others = known_sizes(ranks)[at.entry, None] - 1
-    another = (at.ranks[:, None] - 1 - np.arange(k)) / others
-    each = np.zeros((len(at.ranks), k))
-    each[:, 0] = 1
-    for _ in range(n_samples):
-        moved = each * another
-        each -= moved
-        each[:, 1:] += moved[:, :-1]
-    found = np.zeros((len(ranks), k))
-    np.add.at(found, at.entry, at.weight[:, None] * each)
-    return found
 
 
 def mean_rank_hits(ranks: Ranks, n_samples: int, k: int) -> FloatArray:

@@ -18,13 +18,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sampled_metrics import Ranks, WeightedDraw
+from sampled_metrics import Draw, Ranks, WeightedDraw
 from sampled_metrics_book.codes import (
     capped_error,
-    distinct_pmf,
     mean_rank_hits,
     merged_pmf,
     popular_pmf,
+    settled,
     with_itself_pmf,
 )
 from shared import known
@@ -116,6 +116,11 @@ def test_draws_from_all_but_the_training_items_hold_the_item_itself(item, ties):
     scores = SCORES[np.column_stack([np.full(REPEATS, item), drawn])]
     found = sorted_twice(scores, ties, rng)
     agree(found, with_itself_pmf(exact_rank(item), 15, 16, ties=ties)[0])
+
+
+def distinct_pmf(ranks, n_samples, k, *, ties):
+    """What RecBole's merged repeats are as a draw."""
+    return Draw(n_samples, replacement="merged").pmf(settled(ranks, ties))[:, :k]
 
 
 # --- RecBole: draws with replacement, written into one place for each item ---

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
 from scipy.stats import binom
 
-from sampled_metrics import AUC, NDCG, AveragePrecision, Draw, Metric, Ranks, Recall, metric_bounds
+from sampled_metrics import (
+    AUC,
+    NDCG,
+    AveragePrecision,
+    Draw,
+    Metric,
+    Ranks,
+    Recall,
+    WeightedDraw,
+    metric_bounds,
+)
 from sampled_metrics.bounds import Bounds, identified_set
 from shared import known
 
@@ -149,8 +159,7 @@ def test_two_items_have_two_sampled_ranks():
     shares = np.array([0.7, 0, 0, 0, 0, 0.3])
     assert identified_set(shares, Recall(k=1), draw) == pytest.approx((0.7, 0.7), abs=1e-5)
     assert identified_set(shares, AUC(), draw) == pytest.approx((0.7, 0.7), abs=1e-5)
-    with pytest.raises(ValueError, match=r"no distribution of the ranks 1, \.\.\., 2 explains"):
-        identified_set([0.7, 0, 0, 0, 0.3, 0], Recall(k=1), draw)
+    assert identified_set([0.7, 0, 0, 0, 0.3, 0], Recall(k=1), draw).is_empty
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -341,7 +350,7 @@ def test_movielens(name, high):
     """As found before by another program, for another draw (so two standard deviations off)."""
     table = pd.read_csv(Path(__file__).parents[2] / "book/data/movielens_ranks.csv")
     tied = Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
-    sampled = Draw(100, replacement=False).rvs(tied, rng=2020)
+    sampled = Draw(100, replacement=False).rvs(tied, rng=2020).best  # as if all had one catalog
     found = metric_bounds(sampled, Recall(k=10), Draw(100, n_items=3541))
     assert found.low == pytest.approx(0, abs=1e-6)
     assert found.high == pytest.approx(high, abs=0.012)
@@ -513,19 +522,50 @@ def test_max_share_narrows_also_with_several_numbers():
     assert held.high < free.high
 
 
-# --- errors
+# --- what no ranks explain, and errors
 
 
 def test_what_no_distribution_explains():
     """A hundred draws scatter; and a list that is best at the bottom does not decrease."""
     draw = Draw(100, n_items=1000)
-    with pytest.raises(ValueError, match=r"no distribution of the ranks 1, \.\.\., 1000 explains"):
-        metric_bounds([51] * 1000, Recall(k=10), draw)
+    nothing = metric_bounds([51] * 1000, Recall(k=10), draw)
+    assert nothing.is_empty
+    assert np.isnan(nothing).all()
     sampled = draw.rvs([900] * 1000, rng=0)
     for shape in (None, "unimodal"):
         assert metric_bounds(sampled, AUC(), draw, shape=shape).high < 0.2
-    with pytest.raises(ValueError, match=r"explains .* or assume less: shape is 'decreasing'"):
-        metric_bounds(sampled, AUC(), draw, shape="decreasing")
+    assert metric_bounds(sampled, AUC(), draw, shape="decreasing").is_empty
+
+
+def test_a_sample_that_was_not_uniform_is_found_out():
+    """All 100 negatives are the most popular ones: nobody is first, and many are just behind.
+
+    Of 20 right samples at 95 percent, 5 and more are empty once in 400 times at most.
+    """
+    rng, draw = np.random.default_rng(8), Draw(100, n_items=1000)
+    ranks = np.repeat([1, 500], 2000)
+    assert not metric_bounds(draw.rvs(ranks, rng=rng), Recall(k=10), draw).is_empty
+    popular = np.where(ranks == 1, 1, rng.choice([95, 101], ranks.size))
+    assert metric_bounds(popular, Recall(k=10), draw).is_empty
+    right = [metric_bounds(draw.rvs(ranks, rng=rng), AUC(), draw).is_empty for _ in range(20)]
+    assert sum(right) < 5
+
+
+def test_sampled_ranks_that_know_their_catalog():
+    """It stands in for the draw's number of items, and must not contradict it."""
+    sizes = np.array([20, 30, 30, 40])
+    exact = Ranks([1, 5, 9, 12], n_items=sizes)
+    sampled, metric = Draw(5).rvs(exact, rng=0), Recall(k=3)
+    each = Draw(5, n_items=sizes)
+    found = metric_bounds(sampled, metric, Draw(5))
+    assert (
+        found == metric_bounds(sampled, metric, each) == metric_bounds(sampled.best, metric, each)
+    )
+    for wrong, place in ((30, 0), ([20, 30, 30, 41], 3)):
+        with pytest.raises(
+            ValueError, match=rf"catalog\[{place}\] is .*; .* must be draw\.n_items"
+        ):
+            metric_bounds(sampled, metric, Draw(5, n_items=wrong))
 
 
 def test_what_no_method_solves(monkeypatch):
@@ -575,6 +615,15 @@ def test_a_metric_of_ones_own_that_needs_the_number_of_items():
             r"draw\.n_items has shape \(2,\), sampled_ranks has shape",
         ),
         ({"draw": 5}, "draw is 5; draw must be a Draw"),
+        (
+            {"draw": WeightedDraw(5, [1] * 100)},
+            r"draw is a WeightedDraw, .* uniform samples only; WeightedDraw\.expect",
+        ),
+        (
+            {"draw": Draw(5, n_items=100, shared=True)},
+            r"draw is Draw\(.*shared=True\); bounds need a sample of each instance's own",
+        ),
+        ({"draw": Draw(5, n_items=100, replacement="merged")}, "one number of different samples"),
         ({"metric": "AUC"}, "metric is 'AUC'; metric must be a Metric"),
         ({"confidence": 1}, "confidence is 1; confidence must be above 0 and below 1"),
         ({"confidence": 0}, "confidence is 0; confidence must be positive"),

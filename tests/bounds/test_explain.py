@@ -19,6 +19,7 @@ from sampled_metrics import (
     Precision,
     Recall,
     ReciprocalRank,
+    WeightedDraw,
     explain,
 )
 from sampled_metrics.bounds import Bounds
@@ -34,12 +35,12 @@ def curve(draw, metric, exact):
 
 
 def by_program(g, exact, low, high):
-    """The extremes over all distributions of ranks, by two linear programs."""
+    """The extremes over all distributions of ranks, by two linear programs; g may be several."""
     same: dict[str, Any] = {
-        "A_eq": [np.ones(len(g))],
+        "A_eq": [np.ones(len(exact))],
         "b_eq": [1],
-        "A_ub": np.array([g, -g]),
-        "b_ub": [high, -low],
+        "A_ub": np.vstack([g, -g]),
+        "b_ub": np.append(high, np.negative(low)),
     }
     return [sign * linprog(sign * exact, **same).fun for sign in (1, -1)]
 
@@ -474,6 +475,121 @@ def test_the_order_is_known_if_no_two_distributions_turn_it_around(draw, metric,
     np.testing.assert_allclose(known(found.difference).other_bounds, [lower, higher], atol=1e-7)
 
 
+# --- several numbers of one paper
+
+
+@settings(deadline=None, max_examples=60)
+@given(protocols(), st.data())
+def test_several_numbers_are_those_of_one_linear_program(draw, data):
+    """The ranks of a few users give the numbers; all ranks are tried, within what is rounded."""
+    metrics = data.draw(st.lists(st.sampled_from(METRICS), min_size=2, max_size=4, unique=True))
+    exact = data.draw(st.sampled_from([None, Recall(3), AUC()]))
+    ranks = data.draw(st.lists(st.integers(1, draw.n_items), min_size=1, max_size=5))
+    half = 0.5 * 10.0 ** -(decimals := data.draw(st.sampled_from([2, 3])))
+    values = [draw.expect(ranks, metric).mean() for metric in metrics]
+    every = np.arange(1, draw.n_items + 1)
+    g = np.array([draw.expect(every, metric) for metric in metrics])
+    found = explain(metrics, values, draw, decimals=decimals, exact_metric=exact)
+    for one, value in zip(found, values, strict=True):
+        target = one.exact_metric(every, draw.n_items)
+        ends = [
+            by_program(g, target, np.subtract(values, width), np.add(values, width))
+            for width in (half, half + 1e-6)
+        ]
+        assert np.min(ends, axis=0)[0] - 1e-6 <= one.bounds.low <= np.max(ends, axis=0)[0] + 1e-6
+        assert np.min(ends, axis=0)[1] - 1e-6 <= one.bounds.high <= np.max(ends, axis=0)[1] + 1e-6
+        alone = explain(one.metric, value, draw, decimals=decimals, exact_metric=exact).bounds
+        # no wider, but for the solver's tolerance
+        assert alone.low - 1e-3 <= one.bounds.low <= one.bounds.high <= alone.high + 1e-3
+        truth = one.exact_metric(ranks, draw.n_items).mean()
+        assert one.bounds.low - 1e-9 <= truth <= one.bounds.high + 1e-9
+
+
+@pytest.mark.parametrize(("n", "m"), [(50_000, 100), (10**6, 999)])
+def test_several_numbers_of_a_large_catalog_hold_the_truth(n, m):
+    """Ranks between those that are looked at, too: also where all users have the same one."""
+    draw, rng = Draw(m, n_items=n), np.random.default_rng(9)
+    metrics = [Recall(1), Recall(10), NDCG(10)]
+    for ranks in (rng.integers(1, n + 1, 3), np.array([n // 37]), rng.zipf(1.3, 500).clip(1, n)):
+        values = [round(draw.expect(ranks, metric).mean(), 4) for metric in metrics]
+        for found in explain(metrics, values, draw):
+            low, high = found.bounds
+            assert low - 1e-9 <= found.exact_metric(ranks, n).mean() <= high + 1e-9
+
+
+def test_several_numbers_together_by_hand():
+    """Of rank 2 of 3, two draws with replacement make 1, 2 or 3, with 1/4, 1/2 and 1/4.
+
+    So sampled Recall@1 is f(1) + f(2) / 4 and Recall@2 is 1 - f(3) - f(2) / 4, which leave one
+    distribution.
+    """
+    draw, truth = Draw(2, n_items=3), np.array([0.5, 0.2, 0.3])
+    values = [float(truth @ draw.expect([1, 2, 3], Recall(k))) for k in (1, 2)]
+    assert values == pytest.approx([0.5 + 0.2 / 4, 1 - 0.3 - 0.2 / 4])
+    found = explain([Recall(1), Recall(2)], values, draw, decimals=9)
+    for one, exact in zip(found, (0.5, 0.7), strict=True):
+        assert one.bounds == pytest.approx((exact, exact), abs=1e-5)
+        alone = explain(one.metric, one.value, draw, decimals=9).bounds
+        assert alone.high - alone.low > 0.05
+
+
+def test_two_numbers_can_settle_an_order_that_one_leaves_open():
+    draw: dict[str, Any] = {"draw": Draw(2, n_items=3), "decimals": 3}
+    one, other = [[0.55, 0.65], [0.45, 0.6]]
+    together = explain([Recall(1), Recall(2)], one, other=other, **draw)
+    assert known(together[0].difference).order_known
+    assert not known(explain(Recall(1), one[0], other=other[0], **draw).difference).order_known
+    assert "exact Recall@1 of the other system can be anything" in str(together)
+    assert "the order of the exact ones is known" in str(together)
+
+
+def test_numbers_that_contradict_each_other_are_a_finding():
+    draw = Draw(100, n_items=3706)
+    found = explain([Recall(1), Recall(5)], [0.5, 0.4], draw, n_users=6040, other=[0.2, 0.3])
+    for one in found:
+        assert one.bounds.is_empty
+        assert known(one.bounds_with_error).is_empty
+        assert not known(one.difference).other_bounds.is_empty
+        assert not known(one.difference).order_known
+    text = str(found)
+    assert text.count("Chance aside, no ranks at all have these numbers together:") == 1
+    assert "chance does not explain it" in text
+    assert "nothing follows for the order" in text
+    assert "nan" not in text
+    turned = str(explain([Recall(1), Recall(5)], [0.2, 0.3], draw, other=[0.5, 0.4]))
+    assert "no ranks at all have the numbers of the other system together: nothing" in turned
+    # Of a few users, chance does it.
+    few = explain([Recall(1), Recall(2), Recall(3)], [0.5, 0.5, 0.9], draw, n_users=10)
+    assert few[0].bounds.is_empty
+    assert not known(few[0].bounds_with_error).is_empty
+
+
+def test_all_intervals_of_several_numbers_hold_at_once():
+    """Bonferroni: each of two has half of the risk."""
+    draw: dict[str, Any] = {"draw": Draw(100, n_items=3706), "n_users": 6040}
+    both = explain([Recall(1), Recall(10)], [0.3, 0.66], **draw, other=[0.29, 0.64])
+    for one, other in zip(both, (0.29, 0.64), strict=True):
+        alone = explain(one.metric, one.value, **draw, other=other, confidence=0.975)
+        assert one.interval == pytest.approx(alone.interval)
+        assert one.standard_error == alone.standard_error
+        assert known(one.difference).interval == pytest.approx(known(alone.difference).interval)
+    assert "95 percent confidence in all 2 numbers at once" in str(both)
+
+
+def test_several_numbers_say_what_they_take_for_granted():
+    found = explain([Recall(1), AUC()], [0.3, 0.9], Draw(100, n_items=3706))
+    for text in (str(found), str(found[1]), found._repr_html_()):
+        assert "all of these numbers are of the same users and samples" in text
+        assert "independent of each other" in text
+        assert "that one of them is relevant, that all others are equally likely" in text
+        assert "Recall@1 is 0.3" in text
+        assert "AUC is 0.9" in text
+    assert found[1].beside == ((Recall(1), 0.3),)
+    table = found.to_frame()
+    assert [*table["beside"]] == ["AUC is 0.9", "Recall@1 is 0.3"]
+    assert [*table["bounds_high"]] == [one.bounds.high for one in found]
+
+
 # --- published numbers
 
 # Image retrieval on MS-COCO in Tables 1 and 2 of Li et al., Visual Semantic Reasoning for
@@ -645,6 +761,41 @@ USUAL = {"metric": Recall(10), "value": 0.66, "draw": Draw(100, n_items=3706)}
         (
             {"draw": Draw(100)},
             r"draw.n_items is None; give the number of items: Draw\(100, n_items=...\)",
+        ),
+        (
+            {"draw": WeightedDraw(100, [1] * 3706)},
+            r"draw is a WeightedDraw, .* uniform samples only; WeightedDraw\.expect",
+        ),
+        (
+            {"draw": Draw(100, n_items=3706, shared=True)},
+            r"draw is Draw\(.*shared=True\); bounds need a sample of each instance's own",
+        ),
+        ({"metric": [Recall(10)]}, r"value is 0\.66; value must be a list, such as \[0\.3"),
+        ({"metric": []}, r"metric is empty; metric must be a list"),
+        ({"metric": [Recall(1), "ndcg"]}, r"metric\[1\] is 'ndcg'; metric\[1\] must be a Metric"),
+        (
+            {"metric": [Recall(1), AUC()], "value": [0.3]},
+            "value has 1 numbers for 2 metrics; give one each",
+        ),
+        (
+            {"metric": [Recall(1), AUC()], "value": [0.3, 0.6], "other": [0.3, 0.6, 0.6]},
+            "other has 3 numbers for 2 metrics; give one each",
+        ),
+        (
+            {"metric": [Recall(1), Recall(1)], "value": [0.3, 0.3]},
+            "metric holds Recall@1 twice; give each metric once",
+        ),
+        (
+            {"metric": [Recall(1), AUC()], "value": [0.3, 66]},
+            r"value\[1\] is 66; value\[1\] must be from 0 to 1, .* divide a percentage",
+        ),
+        (
+            {
+                "metric": [Recall(1), AUC()],
+                "value": [0.3, 0.6],
+                "draw": Draw(2001, n_items=5000),
+            },
+            "draw.n_samples is 2001; draw.n_samples must be at most 2000",
         ),
         ({"draw": Draw(9, n_items=[37, 9])}, r"draw.n_items is .* must be one whole number"),
         (

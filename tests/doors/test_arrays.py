@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import sparse
 
-from sampled_metrics import Ranks, Split
+from sampled_metrics import InnerProduct, Ranks, Split
 
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 DTYPES = [
@@ -56,6 +56,28 @@ def test_tensors_give_the_same_ranks(device, dtype, block_size, rule):
         SimpleNamespace(scores=lambda users: tensor[torch.from_numpy(users).to(device)]),
     ):
         same(Ranks.from_model(model, split, **options), expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", DTYPES[:5], ids=str)
+@pytest.mark.parametrize("up_to", [1, 10, None])
+def test_vectors_are_multiplied_where_they_are(device, dtype, up_to):
+    split, rng = random_data()[0], np.random.default_rng(2)
+    given = [torch.from_numpy(rng.normal(0, 3, (n, 6))).to(dtype) for n in (N_USERS, N_ITEMS)]
+    here = InnerProduct(*(vectors.to(torch.float64).numpy() for vectors in given))
+    there = [vectors.to(device) for vectors in given]
+    there[0].requires_grad = dtype.is_floating_point
+    expected = Ranks.from_model(here.scores(range(N_USERS)), split, up_to=up_to)
+    for block_size in (None, 7):
+        ranks = Ranks.from_model(InnerProduct(*there), split, up_to=up_to, block_size=block_size)
+        same(ranks, expected)
+    pairs = SimpleNamespace(
+        scores=lambda users, items: (
+            there[0][users].to(torch.float64) * there[1][items].to(torch.float64)
+        ).sum(dim=1)
+    )
+    if not dtype.is_floating_point:  # others add in another order
+        same(Ranks.from_model(pairs, split, up_to=up_to), expected)
 
 
 @pytest.mark.parametrize("device", DEVICES)

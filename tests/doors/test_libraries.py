@@ -12,7 +12,7 @@ from recbole.data.interaction import Interaction
 from recbole.utils.case_study import full_sort_scores
 from scipy import sparse
 
-from sampled_metrics import Ranks, Split
+from sampled_metrics import InnerProduct, Ranks, Split
 
 
 def by_hand(score, split):
@@ -66,6 +66,17 @@ def test_recbole_model(recbole, split):
     agree(Ranks.from_model(scores, split), recbole_score(recbole), split)
 
 
+def test_recbole_vectors(recbole, split):
+    model, data = recbole.model, recbole.data
+
+    users = torch.as_tensor(data.token2id("user_id", split.user_names))
+    items = torch.as_tensor(data.token2id("item_id", split.item_names))
+    vectors = model.user_embedding(users), model.item_embedding(items)
+    ranks = Ranks.from_model(InnerProduct(*vectors), split)
+
+    agree(ranks, recbole_score(recbole), split)
+
+
 def test_recbole_scores_in_which_the_history_is_masked(recbole, split):
     model, data, test_data = recbole.model, recbole.data, recbole.test
 
@@ -107,6 +118,17 @@ def test_cornac(cornac, split):
     agree(ranks, lambda user, item: model.score(model.uid_map[user], model.iid_map[item]), split)
 
 
+def test_cornac_vectors(cornac, split):
+    model = cornac
+
+    users = [model.uid_map[name] for name in split.user_names]
+    items = [model.iid_map[name] for name in split.item_names]
+    vectors = model.u_factors[users], model.i_factors[items]
+    ranks = Ranks.from_model(InnerProduct(*vectors, item_bias=model.i_biases[items]), split)
+
+    agree(ranks, lambda user, item: model.score(model.uid_map[user], model.iid_map[item]), split)
+
+
 # implicit: factors, and lists that are padded
 
 
@@ -122,6 +144,14 @@ def test_implicit_factors(implicit, split):
     model = implicit
 
     ranks = Ranks.from_model(lambda users: model.user_factors[users] @ model.item_factors.T, split)
+
+    agree(ranks, implicit_score(model, split), split)
+
+
+def test_implicit_vectors(implicit, split):
+    model = implicit
+
+    ranks = Ranks.from_model(InnerProduct(model.user_factors, model.item_factors), split)
 
     agree(ranks, implicit_score(model, split), split)
 

@@ -133,6 +133,22 @@ def test_sampled_ranks_give_estimates_and_bounds(sizes):
         found.orders()
 
 
+def test_a_sample_that_no_ranks_explain_is_a_row():
+    """Nobody's sampled rank is anything but 26 of 51: a hundred users' draws would scatter."""
+    draw = Draw(50, n_items=1000)
+    exact = Ranks(np.full(1000, 400), n_items=1000)
+    sampled = {
+        "bad": Ranks(np.full(1000, 26), n_items=51, catalog=1000),
+        "good": draw.rvs(exact, rng=0),
+    }
+    found = evaluate(sampled, [Recall(k=1)], draw)
+    assert row(found.table, "bad", "Recall@1", "bounds")[["low", "high"]].isna().all()
+    assert row(found.table, "good", "Recall@1", "bounds")[["low", "high"]].notna().all()
+    assert str(found).count("none possible") == 1
+    assert "nan" not in str(found)
+    assert "none possible" in found.to_latex()
+
+
 def test_sampled_ranks_of_several_relevant_items():
     exact = Ranks.from_lists([[3, 90], [1], [40, 41, 42]], n_items=300, users=["u", "v", "w"])
     draw = Draw(40, n_items=300)

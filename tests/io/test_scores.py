@@ -377,7 +377,7 @@ REFUSED = {
         pd.concat([example(), example()[["user"]]], axis="columns")
     ],
     "scores is [1]; scores must be a table whose columns have names, or the path of": lambda: [[1]],
-    "scores is 'a.txt'; scores must be the name of a .parquet or .csv file": lambda: ["a.txt"],
+    "scores is 'a.txt'; scores must be the name of a .parquet or .csv": lambda: ["a.txt"],
     "relevant is missing; where scores is a dict": lambda: [{1: {2: 3.0}}],
     "scores is a dict with the keys 'user' and 'item'; if it holds columns, give "
     "pandas.DataFrame(scores)": lambda: [example().to_dict("list"), {}],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +29,13 @@ from sampled_metrics.bounds._programs import (
 )
 from sampled_metrics.metrics import AUC, Metric
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import Draw, as_single, one_sampled_each
+from sampled_metrics.sampling import (
+    Draw,
+    as_single,
+    number_of_items,
+    one_sampled_each,
+    sampled_values,
+)
 
 __all__ = ["Bounds", "identified_set", "metric_bounds"]
 
@@ -44,11 +51,25 @@ class Bounds(NamedTuple):
     Attributes
     ----------
     low, high : float
-        The two ends.
+        The two ends. Both are NaN where nothing is left between them: no ranks at all explain what
+        was observed, so something that was taken for granted is not so.
+
+    Examples
+    --------
+    Among 50 drawn of 1,000 items, not everybody's item can be just behind 25 of them.
+
+    >>> from sampled_metrics import Draw, Recall
+    >>> metric_bounds([26] * 1000, Recall(k=10), Draw(50, n_items=1000)).is_empty
+    True
     """
 
     low: float
     high: float
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is possible."""
+        return self.low != self.low
 
 
 def metric_bounds(
@@ -62,14 +83,15 @@ def metric_bounds(
 ) -> Bounds:
     r"""Bound the exact metric, using only what the sampled ranks say.
 
-    With probability `confidence`, the cumulative distribution of the sampled rank lies everywhere
-    at once within
+    If the instances are a random sample of a population, and each has its own sample of items that
+    are all equally likely, then with probability `confidence` the cumulative distribution of the
+    sampled rank lies everywhere at once within
 
     .. math:: \varepsilon = \sqrt{\frac{1}{2 |D|} \log \frac{2}{1 - \text{confidence}}}
 
     of the observed one (Dvoretzky, Kiefer & Wolfowitz 1956; Massart 1990). The bounds are those of
     `identified_set` with this band. So, with this probability, the mean of the metric in the
-    population lies between them, if the instances are a random sample of that population.
+    population lies between them.
 
     Parameters
     ----------
@@ -78,7 +100,8 @@ def metric_bounds(
     metric : Metric
         The metric, such as ``Recall(k=10)``.
     draw : Draw
-        The draw, with its `n_items`: one number, or one for each instance.
+        The draw, with its `n_items`: one number, or one for each instance; it may leave them out if
+        the ranks know their `catalog`.
     confidence : float
         Probability of the band, above 0 and below 1.
     shape, max_share
@@ -87,12 +110,15 @@ def metric_bounds(
     Returns
     -------
     Bounds
-        The numbers ``low`` and ``high``.
+        The numbers ``low`` and ``high``. Both are NaN if no ranks explain the sample, which happens
+        with a probability of at most 1 - `confidence` if it was drawn as `draw` says, and `shape`
+        and `max_share` hold.
 
     Raises
     ------
     ValueError
-        If there are no sampled ranks or one is out of range, or as `identified_set`.
+        If there are no sampled ranks, one is out of range, or their catalog is not the draw's
+        `n_items`; or as `identified_set`.
 
     Notes
     -----
@@ -111,7 +137,10 @@ def metric_bounds(
     >>> f"{low:.2f} to {high:.2f}, exactly {Recall(k=10)(ranks).mean():.2f}"
     '0.00 to 0.50, exactly 0.25'
     """
-    sampled, _, n = one_sampled_each(sampled_ranks, as_single(draw))
+    catalog = sampled_ranks.catalog if isinstance(sampled_ranks, Ranks) else None
+    if isinstance(draw, Draw) and draw.n_items is None and catalog is not None:
+        draw = replace(draw, n_items=catalog)
+    sampled, _, n = one_sampled_each(sampled_ranks, with_own_samples(draw))
     if sampled.ndim > 1:
         raise ValueError(
             f"sampled_ranks has shape {sampled.shape}; sampled_ranks must be flat: the same "
@@ -165,14 +194,15 @@ def identified_set(
     Returns
     -------
     Bounds
-        The numbers ``low`` and ``high``.
+        The numbers ``low`` and ``high``, both NaN if no rank distribution (of the shape) explains
+        the shares.
 
     Raises
     ------
     ValueError
-        If no rank distribution (of the shape) explains the shares, these are no probabilities, the
-        draw does not know `n_items`, a parameter is out of its range, a shape is assumed for
-        several numbers of items, or a metric of your own needs more than 16 of them.
+        If the shares are no probabilities, the draw does not know `n_items`, a parameter is out of
+        its range, a shape is assumed for several numbers of items, or a metric of your own needs
+        more than 16 of them.
 
     Notes
     -----
@@ -293,12 +323,48 @@ def _solve(
             (-1, _observed(f, groups, fewest, -1, band, share_band), _joined(most)),
         )
     )
-    if not (lows and highs) or min(lows) > max(highs) + 10 * SLACK:
+    return _within(lows, highs, fewest, most)
+
+
+def with_own_samples(draw: Draw) -> Draw:
+    """Return a draw of which each instance has its own sample: only their errors average out."""
+    made = as_single(draw)
+    if made.shared:
         raise ValueError(
-            f"no distribution of the ranks 1, ..., {groups[-1].most} explains the sampled ranks; "
-            "check the draw's n_items and replacement, or assume less: "
-            f"shape is {shape!r}, max_share is {max_share}"
+            f"draw is {made}; bounds need a sample of each instance's own, as the errors of one "
+            "that all share do not average out"
         )
+    return made
+
+
+def bounds_of_means(means: dict[Metric, Bounds], exact: Metric, draw: Draw) -> Bounds:
+    """Bound an exact metric, if the expectations of several sampled ones are within theirs."""
+    n = number_of_items(draw)
+    group = Group(n, n, 1.0)
+    nodes = nodes_of(group, exact, draw, 0.0, 1)
+    end = end_of(nodes, group, n, exact, draw)
+    observed = []
+    for metric, (low, high) in means.items():
+        values = sampled_values(metric, draw.n_samples)
+        expected = end.p @ (values[:-1] - values[-1]) + values[-1]
+        width = np.abs(np.diff(values)) @ end.error + SLACK
+        observed.append(
+            Observed(expected[:, None], np.array([low - width]), np.array([high + width]))
+        )
+    lows, highs = (
+        [] if value is None else [value]
+        for value in (
+            extreme(sign, observed, end.exact, lengths_of(nodes, n), (0, len(nodes)), 1.0)
+            for sign in (1, -1)
+        )
+    )
+    return _within(lows, highs, [end], [end])
+
+
+def _within(lows: list[float], highs: list[float], fewest: list[End], most: list[End]) -> Bounds:
+    """Return what is between the extremes of the nodes, the error of interpolation included."""
+    if not (lows and highs) or min(lows) > max(highs) + 10 * SLACK:
+        return Bounds(np.nan, np.nan)
     least, largest = min(end.extent[0] for end in fewest), max(end.extent[1] for end in most)
     return Bounds(
         max(min(lows) + min(0.0, *(end.rest[0] for end in fewest)), least),

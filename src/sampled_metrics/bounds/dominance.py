@@ -64,8 +64,9 @@ def dominates(
     is at least that of b: :math:`F_a \ge F_b`, which is first-order stochastic dominance of the
     ranks, pooled over instances (Lehmann 1955). Then every metric that does not rise with the rank
     has an exact mean that is at least as high for a. If all instances have the same number of
-    items, its expectation from samples of any size is at least as high for a, too. If the curves
-    cross, recall at the ranks on both sides of a crossing disagrees.
+    items, its expectation from uniform samples of any size is at least as high for a, too: of a
+    `WeightedDraw` ranks do not say it; `WeightedDraw.expect` does. If the curves cross, recall at
+    the ranks on both sides of a crossing disagrees.
 
     If the numbers of items differ, sampling with replacement (and AUC) depends on the share of the
     other items that are above, :math:`(r - 1) / (n - 1)`. The `scale` "share" compares curves over

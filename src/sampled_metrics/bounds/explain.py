@@ -1,12 +1,13 @@
-"""What one published number can mean, if it is a sampled metric and nothing else is known."""
+"""What published numbers can mean, if they are sampled metrics and nothing else is known."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import hypot, log, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -16,19 +17,22 @@ from sampled_metrics._arguments import (
     as_confidence,
     as_integer,
     as_kind,
+    as_list,
     as_real,
+    entries,
 )
-from sampled_metrics.bounds.bounds import Bounds
+from sampled_metrics.bounds.bounds import Bounds, bounds_of_means, with_own_samples
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw, number_of_items, sampled_values
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Difference", "Explanation", "explain"]
+__all__ = ["Difference", "Explanation", "Explanations", "explain"]
 
 DRAWN = ("n_items", "n_samples", "replacement")
 MOST_SAMPLES = 100_000  # whose probabilities for some thousand ranks take seconds
+MOST_TOGETHER = 2_000  # and for several numbers, about a gigabyte at once
 
 
 @dataclass(frozen=True)
@@ -81,16 +85,20 @@ class Explanation:
     ----------
     metric, value, draw, n_users, exact_metric, confidence, decimals
         As given to `explain`.
+    beside : tuple of tuple of Metric and float
+        The other numbers of the same system, which the bounds take into account.
     cutoff : float or None
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
     bounds : Bounds
-        The values that the exact metric can have if `value` is the mean over users and samples.
+        The values that the exact metric can have if `value` is the mean over users and samples, and
+        so are those beside it. They are empty if no ranks at all have these numbers together.
     standard_error : float or None
         The largest possible standard error of `value`, and the standard error itself for a metric
         with two values, such as `Recall`. None without the number of users.
     interval : Bounds or None
         The interval of the mean over all users and samples, by Wilson's method: its confidence is
-        less where the mean is within a few users' shares of an end.
+        less where the mean is within a few users' shares of an end. Of several numbers, all
+        intervals hold at once with this confidence (Bonferroni).
     bounds_with_error : Bounds or None
         The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None
@@ -108,6 +116,7 @@ class Explanation:
     value: float
     draw: Draw
     n_users: int | None
+    beside: tuple[tuple[Metric, float], ...]
     exact_metric: Metric
     confidence: float
     decimals: int
@@ -120,11 +129,11 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return what the number says, in sentences."""
-        return "\n".join(_sentences(self))
+        return "\n".join(_sentences((self,)))
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(self))
+        return _as_html(_sentences((self,)))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the numbers as one row, which you can stack with others.
@@ -153,11 +162,42 @@ class Explanation:
                 row |= {f"{name}_low": each.low, f"{name}_high": each.high}
             elif isinstance(each, Draw):
                 row |= {name: getattr(each, name) for name in DRAWN}
+            elif name == "beside":
+                row |= {name: _listed(each)} if each else {}
             elif each is not None and not isinstance(each, Difference):
                 row[name] = str(each) if isinstance(each, Metric) else each
         return pd.DataFrame([row])
 
 
+class Explanations(tuple[Explanation, ...]):
+    """What several numbers of one system mean together: a tuple of an `Explanation` for each.
+
+    `explain` returns it; print it to read it.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Return what the numbers say, in sentences."""
+        return "\n".join(_sentences(self))
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        return _as_html(_sentences(self))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each number, as `Explanation.to_frame` does.
+
+        Returns
+        -------
+        DataFrame
+        """
+        import pandas as pd
+
+        return pd.concat([one.to_frame() for one in self], ignore_index=True)
+
+
+@overload
 def explain(
     metric: Metric,
     value: float,
@@ -168,27 +208,52 @@ def explain(
     exact_metric: Metric | None = None,
     confidence: float = 0.95,
     decimals: int = 4,
-) -> Explanation:
-    r"""Say what a published sampled metric can mean, if you have nothing but the number.
+) -> Explanation: ...
+@overload
+def explain(
+    metric: Sequence[Metric],
+    value: Sequence[float],
+    draw: Draw,
+    *,
+    n_users: int | None = None,
+    other: Sequence[float] | None = None,
+    exact_metric: Metric | None = None,
+    confidence: float = 0.95,
+    decimals: int = 4,
+) -> Explanations: ...
+def explain(
+    metric: Metric | Sequence[Metric],
+    value: float | Sequence[float],
+    draw: Draw,
+    *,
+    n_users: int | None = None,
+    other: float | Sequence[float] | None = None,
+    exact_metric: Metric | None = None,
+    confidence: float = 0.95,
+    decimals: int = 4,
+) -> Explanation | Explanations:
+    r"""Say what published sampled metrics can mean, if you have nothing but the numbers.
 
-    Each user has one relevant item, at rank r of the same number of items n, and every other item
-    is equally likely to be drawn.
+    Each user has one relevant item, at rank r of the same number of items n, every other item is
+    equally likely to be drawn, and users and their samples are independent of each other.
 
     Parameters
     ----------
-    metric : Metric
-        The metric of the sampled ranks, such as ``Recall(k=10)``, also called ``HR@10``.
-    value : float
-        Its published mean, a share and not a percentage.
+    metric : Metric or list of Metric
+        The metric of the sampled ranks, such as ``Recall(k=10)``, also called ``HR@10``; or several
+        metrics of the same system, users and samples.
+    value : float or list of float
+        Its published mean, a share and not a percentage; or one for each metric.
     draw : Draw
         What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: fewer samples
-        than items, at most 100,000, and one number of items for all users.
+        than items, at most 100,000 (2,000 for several metrics), and one number of items for all
+        users.
     n_users : int, optional
         Number of users whose values were averaged. Without it, nothing is said about chance.
-    other : float, optional
-        The number of another recommender in the same table.
+    other : float or list of float, optional
+        The number of another recommender in the same table, or one for each metric.
     exact_metric : Metric, optional
-        The metric of the exact ranks to bound, by default the same.
+        The metric of the exact ranks to bound, by default the same; of several, each of them.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     decimals : int
@@ -197,12 +262,13 @@ def explain(
     Returns
     -------
     Explanation
+        Or, for several metrics, a tuple of one for each. Print it to read it.
 
     Raises
     ------
     ValueError
-        If `value` or `other` is not a mean that the sampled metric can have, or another parameter
-        is out of its range.
+        If `value` or `other` is not a mean that the sampled metric can have, or not one for each
+        metric, a metric is given twice, or another parameter is out of its range.
 
     Notes
     -----
@@ -220,6 +286,12 @@ def explain(
 
     All ranks are looked at up to 2,048, and those near the bounds beyond them, where the metric
     must be smooth in the rank except at its cutoff.
+
+    **Several metrics** are bounded together: by the least and the largest
+    :math:`\sum_r \pi_r M(r)` of all distributions :math:`\pi` of the ranks with
+    :math:`\sum_r \pi_r g_i(r) = v_i` for each of them, up to rounding and, as in `identified_set`,
+    the solver's tolerance. They are often far narrower than those of each number by itself. If no
+    distribution has all the numbers, the bounds are empty, and the text says so.
 
     **The standard error** is over users and samples, if each user's value is drawn independently.
     With a and b the least and the largest value of a sampled rank, their variance is at most
@@ -245,55 +317,120 @@ def explain(
     of each other, the mean difference is from 0.003 to 0.037.
     Chance aside, exact Recall@10 of the other system can be anything from 0.000 to 0.640: either
     can be the better one.
+    Who has the model need not sample: Ranks.from_model ranks exactly, and where scores are inner
+    products, with up_to, in about the time of a sample.
     This takes for granted that every user has the same number of items, that one of them is
-    relevant, and that all others are equally likely to be drawn.
+    relevant, that all others are equally likely to be drawn, and that users and their samples are
+    independent of each other.
 
     It says more about the cutoff that it resembles.
 
     >>> low, high = explain(Recall(10), 0.66, draw, exact_metric=Recall(367)).bounds
     >>> f"{low:.3f} to {high:.3f}"
     '0.366 to 1.000'
+
+    Three numbers of the same system say more together than each by itself.
+
+    >>> several = [Recall(1), Recall(5), Recall(10)]
+    >>> for one in explain(several, [0.30, 0.55, 0.66], draw):
+    ...     print(one.metric, f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
+    Recall@1 0.000 to 0.291
+    Recall@5 0.000 to 0.327
+    Recall@10 0.000 to 0.377
     """
-    as_kind("metric", metric, Metric, "Recall(k=10)")
-    exact = metric if exact_metric is None else exact_metric
-    as_kind("exact_metric", exact, Metric, "Recall(k=10)")
-    n, m = number_of_items(draw), draw.n_samples
+    several = not isinstance(metric, Metric) and isinstance(metric, Sequence)
+    if several:
+        metrics = as_list("metric", metric, Metric, "Recall(k=10)")
+        values = _one_each("value", value, metrics)
+        others = None if other is None else _one_each("other", other, metrics)
+    else:
+        metrics = [as_kind("metric", metric, Metric, "Recall(k=10)")]
+        values, others = {"value": value}, None if other is None else {"other": other}
+    if exact_metric is not None:
+        as_kind("exact_metric", exact_metric, Metric, "Recall(k=10)")
+    n, m = number_of_items(with_own_samples(draw)), draw.n_samples
     digits = as_integer("decimals", decimals, low=0)
     if m >= n:
         raise ValueError(
             f"draw.n_samples is {m}; it must be below draw.n_items, {n}; the two may be swapped"
         )
-    if m > MOST_SAMPLES:
-        raise ValueError(f"draw.n_samples is {m}; draw.n_samples must be at most {MOST_SAMPLES}")
-    curve = Curve(metric, exact, draw, slack=0.5 * 10.0**-digits)
-    v = curve.as_mean("value", value)
+    most = MOST_SAMPLES if len(metrics) == 1 else MOST_TOGETHER
+    if m > most:
+        raise ValueError(f"draw.n_samples is {m}; draw.n_samples must be at most {most}")
+    curves = [Curve(x, exact_metric or x, draw, slack=0.5 * 10.0**-digits) for x in metrics]
+    v = [curve.as_mean(*each) for curve, each in zip(curves, values.items(), strict=True)]
     users = None if n_users is None else as_integer("n_users", n_users)
-    z = -NormalDist().inv_cdf((1 - as_confidence("confidence", confidence)) / 2)
-    bounds = curve.bounds(*curve.unrounded(v))
-    interval = None if users is None else curve.interval(v, users, z)
-    return Explanation(
-        metric=metric,
-        value=v,
-        draw=draw,
-        n_users=users,
-        exact_metric=exact,
-        confidence=float(confidence),
-        decimals=digits,
-        cutoff=None if metric.k is None else n * min(metric.k, m + 1) / (m + 1),
-        bounds=bounds,
-        standard_error=None if users is None else sqrt(curve.variance(v) / users),
-        interval=interval,
-        bounds_with_error=None if interval is None else curve.bounds(*interval),
-        difference=None if other is None else _difference(curve, v, other, bounds, users, z),
-    )
+    risk = (1 - as_confidence("confidence", confidence)) / len(metrics)  # for all at once
+    z = -NormalDist().inv_cdf(risk / 2)
+    bounds = _bounds(curves, [curve.unrounded(x) for curve, x in zip(curves, v, strict=True)])
+    intervals: list[Any] = [None] * len(curves)
+    with_error, differences = intervals, intervals
+    if users is not None:
+        intervals = [curve.interval(x, users, z) for curve, x in zip(curves, v, strict=True)]
+        with_error = _bounds(curves, intervals)
+    if others is not None:
+        w = [curve.as_mean(*each) for curve, each in zip(curves, others.items(), strict=True)]
+        behind = _bounds(curves, [curve.unrounded(x) for curve, x in zip(curves, w, strict=True)])
+        each_pair = zip(curves, v, w, bounds, behind, strict=True)
+        differences = [_difference(*pair, users, z) for pair in each_pair]
+    numbers = list(zip(metrics, v, strict=True))
+    found = [
+        Explanation(
+            metric=curve.metric,
+            value=v[i],
+            draw=draw,
+            n_users=users,
+            beside=tuple(numbers[:i] + numbers[i + 1 :]),
+            exact_metric=curve.exact,
+            confidence=float(confidence),
+            decimals=digits,
+            cutoff=None if curve.metric.k is None else n * min(curve.metric.k, m + 1) / (m + 1),
+            bounds=bounds[i],
+            standard_error=None if users is None else sqrt(curve.variance(v[i]) / users),
+            interval=intervals[i],
+            bounds_with_error=with_error[i],
+            difference=differences[i],
+        )
+        for i, curve in enumerate(curves)
+    ]
+    return Explanations(found) if several else found[0]
+
+
+def _one_each(name: str, values: object, metrics: list[Metric]) -> dict[str, Any]:
+    """Return what each of several values is called, and the value."""
+    each = entries(name, values, "[0.3, 0.62]")
+    if len(each) != len(metrics):
+        raise ValueError(
+            f"{name} has {len(each)} numbers for {len(metrics)} metrics; give one each"
+        )
+    for i, metric in enumerate(metrics):
+        if metric in metrics[:i]:
+            raise ValueError(f"metric holds {metric} twice; give each metric once")
+    return {f"{name}[{i}]": one for i, one in enumerate(each)}
+
+
+def _bounds(curves: list[Curve], means: list[Bounds]) -> list[Bounds]:
+    """Return the bounds of each exact metric, if all sampled ones are within their means."""
+    if len(curves) == 1:
+        return [curves[0].bounds(*means[0])]
+    within = {curve.metric: each for curve, each in zip(curves, means, strict=True)}
+    found = {
+        exact: bounds_of_means(within, exact, curves[0].draw) for exact in {c.exact for c in curves}
+    }
+    return [found[curve.exact] for curve in curves]
 
 
 def _difference(
-    curve: Curve, v: float, other: float, bounds: Bounds, n_users: int | None, z: float
+    curve: Curve,
+    v: float,
+    w: float,
+    bounds: Bounds,
+    behind: Bounds,
+    n_users: int | None,
+    z: float,
 ) -> Difference:
     """Compare two numbers."""
-    w = curve.as_mean("other", other)
-    difference, behind = v - w, curve.bounds(*curve.unrounded(w))
+    difference = v - w
     error = interval = beyond = None
     if n_users is not None:
         # Of two values, a difference needs as large a share of users who differ.
@@ -325,48 +462,84 @@ def _is_binary(values: FloatArray) -> bool:
     return len(np.unique(values)) <= 2
 
 
-def _sentences(found: Explanation) -> list[str]:
-    """Return what an explanation says, in sentences."""
-    m, n, exact = found.draw.n_samples, number_of_items(found.draw), found.exact_metric
-    drawn = "with" if found.draw.replacement else "without"
+def _as_html(sentences: list[str]) -> str:
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+
+
+def _listed(numbers: Sequence[tuple[Metric, float]]) -> str:
+    """Return what is written of some metrics, as in "AUC is 0.9 and RR is 0.4"."""
+    *most, last = (f"{metric} is {value:g}" for metric, value in numbers)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _sentences(found: Sequence[Explanation]) -> list[str]:
+    """Return what an explanation, or those of several numbers of one system, say in sentences."""
+    one = found[0]
+    m, n = one.draw.n_samples, number_of_items(one.draw)
+    drawn = "with" if one.draw.replacement else "without"
+    numbers = [(one.metric, one.value), *one.beside]
     said = [
-        f"Sampled {found.metric} is {found.value:g}: each relevant item is ranked among "
+        f"Sampled {_listed(numbers)}: each relevant item is ranked among "
         f"{_count(m, 'other')}, drawn {drawn} replacement from the other {n - 1:,}."
     ]
-    if found.decimals < 4:
-        half = 0.5 * 10.0**-found.decimals
+    if one.decimals < 4:
+        half = 0.5 * 10.0**-one.decimals
         said[0] += f" In print it is rounded by up to {half:g}."
-    if found.metric.k is not None and found.cutoff is not None:
-        top = min(found.metric.k, m + 1)
+    for each in found:
+        if each.metric.k is not None and each.cutoff is not None:
+            top = min(each.metric.k, m + 1)
+            said.append(
+                f"The top {top:,} of {m + 1:,} resembles the top {each.cutoff:,.0f} of all {n:,}: "
+                "if all ranks were equally likely, an item would be in one as often as in the "
+                "other."
+            )
+    if one.bounds.is_empty:
         said.append(
-            f"The top {top:,} of {m + 1:,} resembles the top {found.cutoff:,.0f} of all {n:,}: if "
-            "all ranks were equally likely, an item would be in one as often as in the other."
+            "Chance aside, no ranks at all have these numbers together: chance has moved them, or "
+            "what is taken for granted below is not so."
         )
-    said.append(f"Chance aside, exact {exact} {_can_be(found.bounds)}.")
-    if found.n_users is None or found.interval is None or found.bounds_with_error is None:
-        said.append("How far chance has moved it depends on the number of users, n_users.")
     else:
-        error = "is" if _is_binary(sampled_values(found.metric, m)) else "is at most"
-        rounding = ", rounding included," if found.decimals < 4 else ""
-        said.append(
-            f"With {_count(found.n_users, 'user')} the standard error of sampled {found.metric} "
-            f"{error} {found.standard_error:.4f}. So with {100 * found.confidence:g} percent "
-            f"confidence{rounding} the expected sampled value is {_span(found.interval)}, and "
-            f"exact {exact} {_can_be(found.bounds_with_error)}."
-        )
-    if found.difference is not None:
-        said += _against(found, found.difference)
+        said += [f"Chance aside, exact {x.exact_metric} {_can_be(x.bounds)}." for x in found]
+    if one.n_users is None:
+        said.append("How far chance has moved it depends on the number of users, n_users.")
+    said += [sentence for each in found for sentence in (*_of_chance(each), *_against(each))]
+    together = "that all of these numbers are of the same users and samples, " if one.beside else ""
     return [
-        *said,
-        "This takes for granted that every user has the same number of items, that one of them is "
-        "relevant, and that all others are equally likely to be drawn.",
+        *dict.fromkeys(said),
+        "Who has the model need not sample: Ranks.from_model ranks exactly, and where scores are "
+        "inner products, with up_to, in about the time of a sample.",
+        f"This takes for granted {together}that every user has the same number of items, that one "
+        "of them is relevant, that all others are equally likely to be drawn, and that users and "
+        "their samples are independent of each other.",
     ]
 
 
-def _against(found: Explanation, difference: Difference) -> list[str]:
+def _of_chance(found: Explanation) -> list[str]:
+    """Return what an explanation says of the number of users, in sentences."""
+    if found.n_users is None or found.interval is None or found.bounds_with_error is None:
+        return []
+    error = "is" if _is_binary(sampled_values(found.metric, found.draw.n_samples)) else "is at most"
+    rounding = ", rounding included," if found.decimals < 4 else ""
+    at_once = f" in all {len(found.beside) + 1} numbers at once" if found.beside else ""
+    exact = f"exact {found.exact_metric} {_can_be(found.bounds_with_error)}"
+    if found.bounds_with_error.is_empty:
+        exact = "no ranks at all have these numbers together: chance does not explain it"
+    return [
+        f"With {_count(found.n_users, 'user')} the standard error of sampled {found.metric} "
+        f"{error} {found.standard_error:.4f}. So with {100 * found.confidence:g} percent "
+        f"confidence{at_once}{rounding} the expected sampled value is {_span(found.interval)}, and "
+        f"{exact}."
+    ]
+
+
+def _against(found: Explanation) -> list[str]:
     """Return what an explanation says of the difference, in sentences."""
+    difference = found.difference
+    if difference is None:
+        return []
     error, interval = difference.standard_error, difference.interval
-    by = f"The difference to {difference.other:g} is {_shown(difference.value)}"
+    of = f" of sampled {found.metric}" if found.beside else ""
+    by = f"The difference{of} to {difference.other:g} is {_shown(difference.value)}"
     if error is None or interval is None:
         chance = f"{by}. Whether chance explains it depends on the number of users, n_users."
     elif difference.beyond_chance is None:
@@ -387,11 +560,15 @@ def _against(found: Explanation, difference: Difference) -> list[str]:
         )
     known = difference.order_known
     order = "the order of the exact ones is known" if known else "either can be the better one"
-    return [
-        chance,
+    behind = (
         f"Chance aside, exact {found.exact_metric} of the other system "
-        f"{_can_be(difference.other_bounds)}: {order}.",
-    ]
+        f"{_can_be(difference.other_bounds)}"
+    )
+    if difference.other_bounds.is_empty:
+        behind = "Chance aside, no ranks at all have the numbers of the other system together"
+    if found.bounds.is_empty or difference.other_bounds.is_empty:
+        order = "nothing follows for the order"
+    return [chance, f"{behind}: {order}."]
 
 
 def _count(n: int, what: str) -> str:

@@ -66,7 +66,9 @@ class Evaluation:
 
         Columns recommender, metric, estimator, value, standard_error, low, high, users. The
         estimator is "exact" for the exact metric. For sampled ranks, there are also rows "bounds":
-        without any assumption, the exact metric of the population is between low and high.
+        the exact metric of the population is between low and high. These are NaN, and are printed
+        as "none possible", if no ranks explain the sample: at this confidence, it was not drawn as
+        the draw says.
         The standard error covers the change that other users, other samples and other ways to
         break ties would make. It does not cover the bias of an estimator. The intervals are
         Student's; with few users they may reach beyond the possible values of the metric. If most
@@ -256,6 +258,7 @@ class Evaluation:
         )
         is_bounds = table["estimator"] == "bounds"
         table["text"] = (value + " ± " + error).mask(is_bounds, low + " to " + high)
+        table.loc[is_bounds & table["low"].isna(), "text"] = "none possible"
         wide = table.pivot(index=["recommender", "estimator"], columns="metric", values="text")
         rows = list(dict.fromkeys(zip(table["recommender"], table["estimator"], strict=True)))
         wide.columns.name = None

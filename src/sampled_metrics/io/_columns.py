@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from errno import ENOENT
 from importlib.util import find_spec
 from numbers import Number
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     TableLike = IntoFrame | str | os.PathLike[str]
 
-FILES = (".parquet", ".csv")
+FILES = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 TRUTH = {"True": 1, "False": 0, "true": 1, "false": 0, "TRUE": 1, "FALSE": 0}
 PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
@@ -161,7 +162,8 @@ def open_table(
     if not is_table(given):
         reject(name, given, "a table whose columns have names, or the path of one")
     path = as_table_path(name, given) if isinstance(given, str | os.PathLike) else None
-    native: Any = given if path is None else _read(path)
+    files = [] if path is None else _parts(path)
+    native: Any = given if path is None else _read(files)
     try:
         frame = nw.from_native(native)
         there = frame.collect_schema().names()
@@ -171,7 +173,7 @@ def open_table(
     frame = frame if whole else frame.select(*found.values())
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return Table(name, frame, found, there, path is not None and path.suffix == ".csv")
+    return Table(name, frame, found, there, any(file.suffix != ".parquet" for file in files))
 
 
 def parquet_backend() -> str:
@@ -182,14 +184,33 @@ def parquet_backend() -> str:
     raise ImportError('parquet needs pyarrow or polars: pip install "sampled-metrics[tables]"')
 
 
-def _read(path: Path) -> Any:
-    """Return the table that a file holds."""
-    try:
-        if path.suffix == ".csv":
-            return _read_csv(path)
-        import narwhals as nw
+def _parts(path: Path) -> list[Path]:
+    """Return the files of one table: those in a folder, those of a pattern, or the one file."""
+    files = [path] if path.exists() else sorted(path.parent.glob(path.name))
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.name.endswith(FILES))
+        if not files:
+            raise ValueError(f"{path} is a folder without a {' or '.join(FILES)} file")
+    if not files:
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(path))
+    if len({file.suffix == ".parquet" for file in files}) > 1:
+        raise ValueError(f"{path} holds parquet and text files; keep one of the two")
+    return files
 
-        return nw.read_parquet(str(path), backend=parquet_backend()).to_native()  # type: ignore[arg-type]
+
+def _read(files: list[Path]) -> Any:
+    """Return the table that files hold together."""
+    import narwhals as nw
+
+    frames: list[Any] = []
+    try:
+        for path in files:
+            if path.suffix == ".parquet":
+                backend: Any = parquet_backend()
+                frames.append(nw.read_parquet(str(path), backend=backend))
+            else:
+                frames.append(nw.from_native(_read_csv(path)))
+        return (nw.concat(frames) if len(frames) > 1 else frames[0]).to_native()
     except (OSError, ImportError):
         raise
     except Exception as error:  # each library has its own
@@ -200,7 +221,8 @@ def _read(path: Path) -> Any:
 def as_table_path(name: str, given: object) -> Path:
     """Return the path of a file, which need not exist, if its name says what it holds."""
     path = as_path(name, given)
-    if path.suffix not in FILES:
+    # isdir: a Path makes the folder "." of "", and asks in vain for a name that is too long.
+    if not (path.name.endswith(FILES) or os.path.isdir(str(given))):
         reject(name, str(path), f"the name of a {' or '.join(FILES)} file")
     return path
 
@@ -209,7 +231,10 @@ def _read_csv(path: Path) -> pd.DataFrame:
     """Read a file of text as text: how its columns are meant is known only where they are used."""
     import pandas as pd
 
-    header = pd.read_csv(path, header=None, nrows=1, dtype=object, keep_default_na=False).iloc[0]
+    separator = "\t" if ".tsv" in path.suffixes else ","
+    header = pd.read_csv(
+        path, sep=separator, header=None, nrows=1, dtype=object, keep_default_na=False
+    ).iloc[0]
     for twice in header[header.duplicated() & (header != "")]:
         raise ValueError(f"the column {twice!r} is there twice; leave one of the two out")
     if len(header) == 1 and (other := re.search(r"[;\t|]", header[0])):
@@ -218,6 +243,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # for lines with too many fields
         table = pd.read_csv(
             path,
+            sep=separator,
             index_col=False,
             dtype=object,
             # An item may be called "NA" or "null": only an empty field is missing.

@@ -201,6 +201,8 @@ def write_ranks(
     mine,1,1
     """
     file = as_table_path("path", path)
+    if file.suffix not in (".parquet", ".csv"):
+        reject("path", str(file), "the name of a .parquet or .csv file")
     table = rank_table(recommenders)
     users = table["user"]
     names: list[Any] = [] if users.dtype.kind == "i" else users.unique().tolist()

@@ -610,4 +610,7 @@ def one_sampled_each(
     items = np.asarray(draw.n_items)
     n = one_or_one_each("draw.n_items", items, shape, 2, "sampled_ranks")
     check_sampled("sampled_ranks", rows, m.ravel())
+    if rows.catalog is not None and (bad := rows.catalog != n.ravel()).any():
+        rule = f"draw.n_items, {n.ravel()[bad][0]}: both are the number of all items"
+        refuse("sampled_ranks.catalog", rows.catalog, bad, rule)
     return rows.best.reshape(shape), m, n

@@ -22,8 +22,6 @@ class Block:
         In C order.
     rows : array of int64, shape (n_instances,)
         The row of each instance, ascending.
-    items : array of int64, shape (n_instances,)
-        The held-out item of each instance.
     lists : scipy.sparse.csr_array, shape (n_instances, n_items)
         Of each instance, the items that are the candidates, or those that are not.
     only : bool
@@ -32,45 +30,52 @@ class Block:
 
     piece = 2**18  # scores that are compared together, so that they stay in the cache
 
-    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, *, only: bool):
-        self.scores, self.rows, self.items, self.lists, self.only = scores, rows, items, lists, only
+    def __init__(self, scores: Any, rows: IntArray, lists: Any, *, only: bool):
+        self.scores, self.rows, self.lists, self.only = scores, rows, lists, only
         self.n_items = scores.shape[1]
         lengths = np.diff(lists.indptr)
-        self.n_others = (lengths if only else self.n_items - lengths) - 1
-        # From the same array as the scores it is compared with: another product may round otherwise
-        self.target = self.take(rows * self.n_items + items)
         self.listed = self.take(np.repeat(rows * self.n_items, lengths) + lists.indices)
-        self.limits = self.repeat(self.target, lengths)
 
-    def above_and_tied(self) -> tuple[IntArray, IntArray]:
+    def __getitem__(self, instances: IntArray) -> Block:
+        """Return the block of some instances."""
+        return type(self)(self.scores, self.rows[instances], self.lists[instances], only=self.only)
+
+    def of(self, items: IntArray) -> Any:
+        """Return the score of one item for each instance."""
+        # From the same array as the scores it is compared with: another product may round otherwise
+        return self.take(self.rows * self.n_items + items)
+
+    def above_and_tied(self, target: Any) -> tuple[IntArray, IntArray]:
         """Count of each instance the candidates above the held-out item, and the others level."""
-        above, below = self.count("greater", "less")
-        return above, self.n_others - above - below
+        above, below = self.count(target, "greater", "less")
+        lengths = np.diff(self.lists.indptr)
+        n_others = (lengths if self.only else self.n_items - lengths) - 1
+        return above, n_others - above - below
 
-    def count(self, *comparisons: str) -> list[IntArray]:
-        """Count of each instance the candidates that compare so with the held-out item."""
-        listed = [self.count_listed(comparison) for comparison in comparisons]
+    def count(self, target: Any, *comparisons: str) -> list[IntArray]:
+        """Count of each instance the candidates whose score compares so with a target."""
+        limits = self.repeat(target, np.diff(self.lists.indptr))
+        listed = [self.count_listed(comparison, limits) for comparison in comparisons]
         if self.only:
             return listed
-        return [row - part for row, part in zip(self.count_rows(comparisons), listed, strict=True)]
+        rows = self.count_rows(comparisons, target)
+        return [row - part for row, part in zip(rows, listed, strict=True)]
 
-    def first_bad(self, tied: IntArray) -> tuple[int, int] | None:
+    def first_bad(self, items: IntArray, tied: IntArray) -> tuple[int, int] | None:
         """Return an instance and an item with a score that has no place in a ranking, if any."""
-        infinite = ~self.on_host(self.is_finite(self.target))
+        infinite = ~self.on_host(self.is_finite(self.of(items)))
         bad = infinite.copy()
         # NaN is neither above nor below. Counting both, not what is equal, makes it look like a
         # tie, so that only instances with ties need a closer look.
         if (x := np.flatnonzero(tied)).size:
-            some = type(self)(
-                self.scores, self.rows[x], self.items[x], self.lists[x], only=self.only
-            )
-            bad[x] |= some.count("equal")[0] <= tied[x]
+            some = self[x]
+            bad[x] |= some.count(some.of(items[x]), "equal")[0] <= tied[x]
         for x in np.flatnonzero(bad)[:1].tolist():
             row = self.scores[int(self.rows[x]), :]
             listed = np.zeros(self.n_items, dtype=bool)
             listed[self.lists.indices[self.lists.indptr[x] : self.lists.indptr[x + 1]]] = True
             wrong = self.on_host(row != row) & (listed == self.only)
-            wrong[self.items[x]] = infinite[x]
+            wrong[items[x]] = infinite[x]
             return x, int(np.argmax(wrong))
         return None
 
@@ -89,23 +94,26 @@ class Block:
     def is_finite(self, values: Any) -> Any:
         return np.isfinite(values)
 
+    def on_device(self, values: NDArray[Any]) -> Any:
+        return values
+
     def on_host(self, flags: Any) -> NDArray[np.bool_]:
         return np.asarray(flags)
 
-    def count_listed(self, comparison: str) -> IntArray:
-        """Count the scores of each list that compare so with the target."""
-        flags = getattr(np, comparison)(self.listed, self.limits)
+    def count_listed(self, comparison: str, limits: Any) -> IntArray:
+        """Count the scores of each list that compare so with their limits."""
+        flags = getattr(np, comparison)(self.listed, limits)
         counts: IntArray = np.diff(np.searchsorted(np.flatnonzero(flags), self.lists.indptr))
         return counts
 
-    def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
+    def count_rows(self, comparisons: tuple[str, ...], target: Any) -> list[IntArray]:
         """Count the scores of each row that compare so with the target."""
         counts = [np.empty(len(self.rows), dtype=np.int64) for _ in comparisons]
         step = max(1, self.piece // self.n_items) if self.n_items <= FEW_ITEMS else 1
         flags = Flags(min(step, len(self.rows)), self.n_items)
         for start in range(0, len(self.rows), step):
             piece = slice(start, start + step)
-            rows, limit = self.rows_of(piece), self.target[piece, None]
+            rows, limit = self.rows_of(piece), target[piece, None]
             for count, comparison in zip(counts, comparisons, strict=True):
                 count[piece] = flags.count(comparison, rows, limit)  # the next in the cache
         return counts
@@ -152,17 +160,30 @@ def on_a_device(array: Any) -> bool:
     return bool(is_array_api_obj(array))
 
 
+def on_host(array: Any) -> NDArray[Any]:
+    """Return an array of any library as one of NumPy."""
+    if not on_a_device(array):
+        return np.asarray(array)
+    from array_api_compat import is_cupy_array, is_torch_array, to_device
+
+    if is_torch_array(array):
+        array = array.detach()
+    elif not is_cupy_array(array):  # others NumPy asks itself
+        return np.asarray(array)
+    return np.asarray(to_device(array, "cpu"))
+
+
 class DeviceBlock(Block):
     """The same for an array of any other library, by the array API standard.
 
     Places go to the device on which the scores are, and counts come back: the scores stay there.
     """
 
-    def __init__(self, scores: Any, rows: IntArray, items: IntArray, lists: Any, *, only: bool):
+    def __init__(self, scores: Any, rows: IntArray, lists: Any, *, only: bool):
         from array_api_compat import array_namespace
 
         self.xp = array_namespace(scores)
-        super().__init__(scores, rows, items, lists, only=only)
+        super().__init__(scores, rows, lists, only=only)
 
     def take(self, places: IntArray) -> Any:
         return self.xp.take(self.xp.reshape(self.scores, (-1,)), self.on_device(places))
@@ -177,27 +198,24 @@ class DeviceBlock(Block):
         floating = self.xp.isdtype(values.dtype, "real floating")
         return self.xp.isfinite(values) if floating else values == values
 
-    def on_device(self, places: IntArray) -> Any:
+    def on_device(self, values: NDArray[Any]) -> Any:
         from array_api_compat import device
 
-        return self.xp.asarray(places, device=device(self.scores))
+        return self.xp.asarray(values, device=device(self.scores))
 
     def on_host(self, flags: Any) -> NDArray[Any]:
-        from array_api_compat import is_cupy_array, is_torch_array, to_device
+        return on_host(flags)
 
-        moved = is_torch_array(flags) or is_cupy_array(flags)  # others NumPy asks itself
-        return np.asarray(to_device(flags, "cpu") if moved else flags)
-
-    def count_listed(self, comparison: str) -> IntArray:
-        flags = getattr(self.xp, comparison)(self.listed, self.limits)
+    def count_listed(self, comparison: str, limits: Any) -> IntArray:
+        flags = getattr(self.xp, comparison)(self.listed, limits)
         ones = self.xp.astype(flags, self.xp.int32)
         running = self.xp.cumulative_sum(ones, include_initial=True)
         ends = self.on_host(self.xp.take(running, self.on_device(self.lists.indptr)))
         counts: IntArray = np.diff(ends).astype(np.int64)
         return counts
 
-    def count_rows(self, comparisons: tuple[str, ...]) -> list[IntArray]:
-        rows, limit = self.rows_of(slice(None)), self.target[:, None]
+    def count_rows(self, comparisons: tuple[str, ...], target: Any) -> list[IntArray]:
+        rows, limit = self.rows_of(slice(None)), target[:, None]
         compared = (getattr(self.xp, comparison)(rows, limit) for comparison in comparisons)
         counts = (self.on_host(self.xp.count_nonzero(flags, axis=1)) for flags in compared)
         return [count.astype(np.int64) for count in counts]

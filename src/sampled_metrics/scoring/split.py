@@ -411,9 +411,9 @@ def _times(values: Any) -> NDArray[Any]:
     if time.ndim != 1 or (time.size and time.dtype.kind not in "iufM"):
         what = f"{name} has dtype {time.dtype} and shape {time.shape}"
         raise ValueError(f"{what}; it must be one flat list of numbers or of dates (datetime64)")
-    if time.dtype.kind == "f" and (coarse := rounded(time)).any():
+    if time.dtype in (np.float16, np.float32):
         rule = f"read as integers: {time.dtype} rounds numbers of this size, and the order changes"
-        refuse(name, time, coarse, rule)
+        refuse(name, time, rounded(time), rule)
     for i in np.flatnonzero(time != time)[:1]:  # NaN and NaT, of all values, differ from themselves
         raise ValueError(f"{name}[{i}] is {time[i]}; no timestamp may be missing")
     return time
