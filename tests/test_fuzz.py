@@ -677,7 +677,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         {
             "predictions": ([[1, 6], [2]], anything),
             "labels": ([[1, 9], [2, 6]], anything),
-            "absent": ("refuse", choice("refuse", "missed")),
+            "absent": ("refuse", choice("refuse", "missed", "left out")),
+            "catalog": (None, optional(maybe(whole(2)))),
+            "min_relevance": (None, optional(nothing)),
         },
     ),
     "Ranks.from_recommendations of dicts": (
@@ -709,8 +711,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         Ranks.from_scores,
         {
             "scores": ({3: {1: 0.5, 6: 0.1}, 4: {2: 1.0}}, anything),
-            "relevant": ({3: [6]}, anything),
+            "relevant": ({3: {6: 2}}, anything),
             "exclude": ({3: [1]}, anything),
+            "absent": ("refuse", choice("refuse", "missed", "left out")),
+            "catalog": (9, optional(maybe(whole(1)))),
+            "min_relevance": (2, optional(number(0))),
         },
     ),
     "rank_table": (rank_table, {"recommenders": NAMED}),
@@ -720,7 +725,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
         {
             "table": (TABLE.rename(columns={"score": "rank"}), anything),
             "recommender": ("recommender", optional(choice("recommender"))),
-            **{keyword: (keyword, choice(keyword)) for keyword in ("user", "rank", "n_items")},
+            **{keyword: (keyword, choice(keyword)) for keyword in ("user", "rank")},
+            "n_items": (9, maybe(lambda value: isinstance(value, str) or whole(1)(value))),
+            "catalog": (9, maybe(whole(1))),
         },
     ),
     # tables in an engine

@@ -176,6 +176,9 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
         help="users with relevant items who have no candidates; by default refused",
     )
     _add_catalog(parser, "candidates")
+    parser.add_argument(
+        "--min-relevance", type=float, metavar="X", help="the least one of a relevant item"
+    )
     for name in NAMED:
         parser.add_argument(
             f"--{name}", metavar="COLUMN", help=f"name of this column, by default {name}"
@@ -324,7 +327,10 @@ def _ranks(path: str, options: Any) -> Ranks:
     }  # fmt: skip
     if options.form != "scores" and options.relevant is None:
         raise ValueError(f"--relevant is missing; --form {options.form} needs it")
-    more = {name: getattr(options, name) for name in ("exclude", "absent", "catalog", *NAMED)}
+    more = {
+        name: getattr(options, name)
+        for name in ("exclude", "absent", "catalog", "min_relevance", *NAMED)
+    }
     made: Ranks = _call(doors[options.form], path, options.relevant, **more)
     return made
 

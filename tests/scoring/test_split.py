@@ -14,6 +14,7 @@ from scipy import sparse
 from sampled_metrics import Split, leave_last_out
 from sampled_metrics.scoring import read_split
 from shared import known
+from tables import FORMS
 
 TRAIN = "0\t0\t5\t10\n0\t2\t4\t11\n1\t2\t3\t12\n1\t0\t3\t12\n"
 TEST = "0\t1\t5\t20\n1\t1\t5\t21\n"
@@ -537,6 +538,48 @@ def test_timestamps_may_be_dates_or_fractions():
         assert (split.items.tolist(), dense(split)) == (expected.items.tolist(), dense(expected))
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_events_and_pairs_in_every_form_of_table(form, tmp_path):
+    """Under other names, too, and in files: the split of the same events in a dict."""
+    events = pd.DataFrame(EVENTS).rename(columns=lambda name: f"{name}_id")
+    names: Any = {name: f"{name}_id" for name in EVENTS}
+    expected = leave_last_out(EVENTS)
+    pair: Any = {name: names[name] for name in ("user", "item")}
+    made = expected.train.nonzero()
+    train, test = (
+        events[:0][[*pair.values()]].assign(
+            user_id=known(expected.user_names)[users], item_id=known(expected.item_names)[items]
+        )
+        for users, items in (made, (expected.users, expected.items))
+    )
+    for kind, suffix in ((FORMS[form], ""), (pd.DataFrame, ".csv"), (pd.DataFrame, ".parquet")):
+        given: list[Any] = [
+            kind(table) for table in (events, train.astype(str) + "x", test.astype(str) + "x")
+        ]
+        if suffix:
+            paths = [tmp_path / f"{i}{suffix}" for i in range(3)]
+            for table, path in zip(given, paths, strict=True):
+                write = table.to_csv if suffix == ".csv" else table.to_parquet
+                write(path, index=False)
+            given = paths
+        split = leave_last_out(given[0], **names)
+        assert dense(split) == dense(expected)
+        assert known(split.user_names).tolist() == [1, 2]
+        again = Split.from_pairs(*given[1:], **pair)
+        lists = [
+            [f"{x}x" for x in column]
+            for table in (train, test)
+            for column in (table["user_id"], table["item_id"])
+        ]
+        want = Split.from_pairs(*lists)
+        assert dense(again) == dense(want)
+        assert again.items.tolist() == want.items.tolist()
+    with pytest.raises(ValueError, match="train has no column 'user', only 'user_id', 'item_id'"):
+        Split.from_pairs(train, test)
+    with pytest.raises(ValueError, match=r"test is \[1\]; test must be a table"):
+        Split.from_pairs(train, [1], **pair)
+
+
 def test_user_with_one_event_keeps_it_for_training():
     split = leave_last_out({"user": [5, 3, 5], "item": [1, 1, 2], "timestamp": [9, 9, 8]})
     assert (split.users.tolist(), split.items.tolist()) == ([0], [0])
@@ -562,8 +605,8 @@ def test_with_validation_the_two_last_events_are_held_out_and_one_is_tested():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"timestamp": None}, "there is no column 'timestamp' in it"),
-        ({"item": None}, "events must be a table with the columns user, item .* no column 'item'"),
+        ({"timestamp": None}, "events has no column 'timestamp'.*as in timestamp="),
+        ({"item": None}, "events has no column 'item'.*as in item="),
         ({"item": [1.0, np.nan, 2.0]}, r"events\['item'\]\[1\] is nan"),
         (
             {"user": np.array([1, 2, 2**24], np.float32)},
@@ -598,7 +641,7 @@ def test_events_that_cannot_be_split(change, message):
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ([[1, 2, 3]], "events must be a table with the columns user, item and timestamp"),
+        ([[1, 2, 3]], "events must be a table whose columns have names, or the path"),
         (None, "events must be a table"),
         ({"user": [], "item": [], "timestamp": []}, "events is empty"),
         (

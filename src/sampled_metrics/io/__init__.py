@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sampled_metrics.io._columns import open_table
+from sampled_metrics.io._columns import column_names, open_table
 from sampled_metrics.io._files import read_integers, read_text
 from sampled_metrics.io._pairs import pairs_of
 from sampled_metrics.io.rank_tables import (
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "ByUser",
+    "column_names",
     "open_table",
     "pairs_of",
     "rank_table",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from errno import ENOENT
 from importlib.util import find_spec
+from io import StringIO
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import IntArray, as_path, is_real, is_table, reject, rounded, shown
+from sampled_metrics.io._files import read_text
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -257,13 +259,12 @@ def _read_csv(path: Path) -> pd.DataFrame:
             na_values=[""],
         )
     if table.iloc[:, -1].isna().any():  # or not there at all, which pandas does not tell
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.reader(file)
-            n = len(next(rows))
-            for row in rows:
-                if 0 < len(row) < n:
-                    said = f"line {rows.line_num} has {len(row)} fields, the first line {n}"
-                    raise ValueError(f"{said}; it may have been cut off")
+        rows = csv.reader(StringIO(read_text(path)), delimiter=separator)
+        n = len(next(rows))
+        for row in rows:
+            if 0 < len(row) < n:
+                said = f"line {rows.line_num} has {len(row)} fields, the first line {n}"
+                raise ValueError(f"{said}; it may have been cut off")
     return table
 
 

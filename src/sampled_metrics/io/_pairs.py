@@ -16,6 +16,7 @@ from sampled_metrics import _arguments
 from sampled_metrics._arguments import (
     FloatArray,
     IntArray,
+    as_ids,
     as_integer,
     as_integers,
     index_of,
@@ -441,8 +442,6 @@ def by_user(name: str, given: Any, users: NDArray[Any]) -> IntArray:
     """Return a whole number for each of these users: one for all, or what a dict or Series says."""
     if _labels(given) is not None:
         return as_integers(name, _of_users(name, given, users), flat=True)
-    if np.ndim(given):
-        reject(name, given, "one whole number, or a dict or Series by user")
     return np.full(len(users), as_integer(name, given))
 
 
@@ -465,14 +464,15 @@ def weights_of(given: Any, users: NDArray[Any]) -> FloatArray:
 
 
 def _labels(given: Any) -> Any:
-    return [*given] if isinstance(given, Mapping) else index_of(given)
+    by_name = isinstance(given, Mapping) and not hasattr(given, "toarray")  # SciPy has a dict, too
+    return [*given] if by_name else index_of(given)
 
 
 def _of_users(name: str, given: Any, users: NDArray[Any]) -> NDArray[Any]:
     """Return what a dict or Series says of these users."""
     import pandas as pd
 
-    known = pd.Index(_labels(given), tupleize_cols=False)
+    known = pd.Index(as_ids(f"the users of {name}", _labels(given)), tupleize_cols=False)
     for i in np.flatnonzero(known.duplicated())[:1]:
         raise ValueError(f"{name} has user {shown(known[i])} twice; give each user once")
     at = known.get_indexer(pd.Index(users, tupleize_cols=False))

@@ -6,6 +6,7 @@ Events come from files, arrays or tables, with ids of any kind. No data set is t
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +32,7 @@ from sampled_metrics._arguments import (
     rounded,
     same_index,
 )
-from sampled_metrics.io import read_integers, read_text
+from sampled_metrics.io import column_names, open_table, read_integers, read_text
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -123,16 +124,18 @@ class Split:
     @classmethod
     def from_pairs(
         cls,
-        train_users: ArrayLike,
-        train_items: ArrayLike,
-        test_users: ArrayLike,
-        test_items: ArrayLike,
+        train_users: Any,
+        train_items: Any,
+        test_users: ArrayLike | None = None,
+        test_items: ArrayLike | None = None,
         *,
+        user: str = "user",
+        item: str = "item",
         n_users: int | None = None,
         n_items: int | None = None,
         repeated: Literal["refuse", "first"] = "refuse",
     ) -> Split:
-        """Build a split from pairs of a user and an item.
+        """Build a split from pairs of a user and an item, in four lists or in two tables.
 
         Parameters
         ----------
@@ -141,6 +144,10 @@ class Split:
             are numbered as they first appear, and kept as `user_names` and `item_names`.
         test_users, test_items : array_like, shape (n_instances,)
             The held-out events. A user need not have training events.
+            In place of the four, two tables (of any library that narwhals reads) or the paths of
+            two: the training events, then the held-out ones.
+        user, item : str
+            The names of the columns in such tables.
         n_users, n_items : int, optional
             Numbers of users and items. By default every integer from 0 to the largest must occur,
             as an id without events would be ranked as one more item.
@@ -166,14 +173,24 @@ class Split:
         >>> split = Split.from_pairs(["ann", "bob"], ["tea", "nut"], ["ann"], ["nut"])
         >>> split.items, split.item_names
         (array([1]), array(['tea', 'nut'], dtype=object))
+        >>> import pandas as pd
+        >>> train = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "nut"]})
+        >>> Split.from_pairs(train, pd.DataFrame({"user": ["ann"], "item": ["nut"]})).items
+        array([1])
         >>> Split.from_pairs([0, 0], [1, 1], [0, 0, 0], [2, 1, 0], repeated="first").items
         array([2, 0])
         """
         as_choice("repeated", repeated, ("refuse", "first"))
-        same_index(train_users=train_users, train_items=train_items)
-        same_index(test_users=test_users, test_items=test_items)
-        users = {"train_users": train_users, "test_users": test_users}
-        items = {"train_items": train_items, "test_items": test_items}
+        if test_users is None and test_items is None:
+            called = column_names(user=user, item=item)
+            both = {"train": train_users, "test": train_items}
+            pairs = [[*_of_table(name, table, called).items()] for name, table in both.items()]
+            users, items = (dict(columns) for columns in zip(*pairs, strict=True))
+        else:
+            same_index(train_users=train_users, train_items=train_items)
+            same_index(test_users=test_users, test_items=test_items)
+            users = {"train_users": train_users, "test_users": test_users}
+            items = {"train_items": train_items, "test_items": test_items}
         (rows, test_rows), n_rows, user_names = number_ids("n_users", n_users, users)
         (columns, test_columns), n_columns, item_names = number_ids("n_items", n_items, items)
         _same_length("train_", rows, columns)
@@ -307,6 +324,9 @@ def read_split(
 def leave_last_out(
     events: Any,
     *,
+    user: str = "user",
+    item: str = "item",
+    timestamp: str = "timestamp",
     repeated: Literal["refuse", "first", "last"] = "refuse",
     validation: bool = False,
 ) -> Split:
@@ -320,10 +340,13 @@ def leave_last_out(
 
     Parameters
     ----------
-    events : table
-        Columns user, item and timestamp; others are ignored. Any table whose columns have names
-        (pandas, polars, a dict of lists). Ids are integers or names; timestamps are numbers or
-        dates (datetime64, with or without a time zone).
+    events : table or path
+        Columns `user`, `item` and `timestamp`; others are ignored. Any table whose columns have
+        names (of any library that narwhals reads, or a dict of lists), or the path of one. Ids are
+        integers or names; timestamps are numbers or dates (datetime64, with or without a time
+        zone), in a text file numbers.
+    user, item, timestamp : str
+        The names of the columns.
     repeated : {"refuse", "first", "last"}
         Of a pair of user and item that occurs several times, "refuse" raises an error; "first" and
         "last" count only the first or the last event, in the order of the rule above.
@@ -356,19 +379,20 @@ def leave_last_out(
     """
     as_choice("repeated", repeated, ("refuse", "first", "last"))
     n_out = 1 + as_flag("validation", validation)
-    columns = _columns(events)
+    columns = _of_table("events", events, column_names(user=user, item=item, timestamp=timestamp))
     same_index(**columns)
-    user, item = (as_ids(name, columns[name]) for name in list(columns)[:2])
-    time = _times(columns["events['timestamp']"])
-    if not len(user) == len(item) == len(time):
-        counts = f"{len(user)} users, {len(item)} items and {len(time)} timestamps"
+    of_user, of_item, of_time = columns
+    own, theirs = (as_ids(name, columns[name]) for name in (of_user, of_item))
+    time = _times(of_time, columns[of_time])
+    if not len(own) == len(theirs) == len(time):
+        counts = f"{len(own)} users, {len(theirs)} items and {len(time)} timestamps"
         raise ValueError(f"events has {counts}; it must have one of each for each event")
-    users, user_names = factorize({"events['user']": user})
-    items, item_names = factorize({"events['item']": item})
+    users, user_names = factorize({of_user: own})
+    items, item_names = factorize({of_item: theirs})
     if not users.size:
         raise ValueError("events is empty; give at least one event")
     for i in _repeats(users, items)[:1] if repeated == "refuse" else ():
-        pair = f"events, row {i}: user {user[i]} and item {item[i]}"
+        pair = f"events, row {i}: user {own[i]} and item {theirs[i]}"
         raise ValueError(f'{pair} are repeated; keep each pair once, as by repeated="last"')
     once = _one_of_each(users, items, time, last=repeated == "last")
     users, items, time = users[once], items[once], time[once]
@@ -389,21 +413,26 @@ def _one_of_each(
     return np.sort(np.delete(order, _repeats(users[order], items[order])))
 
 
-def _columns(events: Any) -> dict[str, Any]:
+def _of_table(argument: str, given: Any, names: dict[str, str]) -> dict[str, Any]:
     """Return the columns that are needed, by what they are called in an error."""
-    columns = {}
-    for name in ("user", "item", "timestamp"):
-        try:
-            columns[f"events[{name!r}]"] = events[name]
-        except Exception as error:  # each kind of table has its own
-            rule = "events must be a table with the columns user, item and timestamp"
-            raise ValueError(f"{rule}; there is no column {name!r} in it") from error
-    return columns
+    if isinstance(given, Mapping):
+        for key, column in names.items():
+            if column not in given:
+                said = f"{argument} has no column {column!r}; say which it is, as in {key}=..."
+                raise ValueError(said)
+        columns = {key: given[column] for key, column in names.items()}
+    else:
+        table = open_table(argument, given, names)
+        columns = {key: table.frame[column].to_native() for key, column in names.items()}
+        if table.is_text:
+            ids = {key: table.ids(key) for key in ("user", "item")}
+            columns |= {key: each.names[each.codes] for key, each in ids.items()}
+            columns |= {key: table.numbers(key) for key in names if key not in ids}
+    return {f"{argument}[{names[key]!r}]": values for key, values in columns.items()}
 
 
-def _times(values: Any) -> NDArray[Any]:
+def _times(name: str, values: Any) -> NDArray[Any]:
     """Return timestamps as a flat array that can be sorted."""
-    name = "events['timestamp']"
     dtype: Any = getattr(values, "dtype", None)
     if hasattr(dtype, "tz"):  # NumPy's dates have no time zone
         values = values.to_numpy(f"datetime64[{dtype.unit}]")
