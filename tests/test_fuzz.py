@@ -470,6 +470,10 @@ def the_name_of_a_column(value):
     return None if isinstance(value, str) else False
 
 
+def a_text(value):
+    return isinstance(value, str) and value.strip() != ""
+
+
 # --- calls
 
 
@@ -760,6 +764,13 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, Valid]]]] = {
             "relevant": (PAIRS[1:], nothing),
             **{keyword: (keyword, choice(keyword)) for keyword in ("user", "item", "rank")},
             "relevance": ("relevance", the_name_of_a_column),
+        },
+    ),
+    "rank_table_sql": (
+        engines.rank_table_sql,
+        {
+            **{x: (x, a_text) for x in ("scores", "relevant", "user", "item", "score")},
+            **{keyword: (None, optional(a_text)) for keyword in ("exclude", "relevance")},
         },
     ),
     "collect_ranks": (engines.collect_ranks, {"ranks": (RANK_TABLE, nothing)}),

@@ -1,5 +1,6 @@
 """What every metric promises, and what each equation says."""
 
+import math
 from dataclasses import FrozenInstanceError, dataclass, replace
 from itertools import combinations, product
 from typing import Literal
@@ -484,3 +485,27 @@ def test_a_choice_of_a_metric_of_ones_own_is_checked():
     assert Depth(k=3, unit=2)([2]).tolist() == [2]
     with pytest.raises(ValueError, match="unit is 'share'; unit must be one of 'rank', 2"):
         Depth(k=3, unit="share")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", [None, 100, 700, 10**5])
+@pytest.mark.parametrize(
+    ("best", "size"), [(1, 2), (1, 600), (500, 12), (511, 3), (700, 2), (3, 300_000), (90_000, 999)]
+)
+def test_ndcg_of_many_level_items_is_the_mean_of_its_discounts(best, size, k):
+    """Beyond the first ranks it is summed by a formula, which is right to 13 digits."""
+    ranks = Ranks([best], n_tied=size - 1, n_items=10**6)
+    discounts = 1 / np.log2(np.arange(best, best + size) + 1.0)
+    mean = math.fsum(discounts[: size if k is None else max(k + 1 - best, 0)]) / size
+    np.testing.assert_allclose(NDCG(k)(ranks), mean, rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("parent", [NDCG, AveragePrecision, ReciprocalRank])
+def test_a_gain_of_ones_own_is_averaged_over_ties(parent):
+    """The closed form of the parent's gain is not that of the child's."""
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return 1.0 / rank**2
+
+    child = type("Squared", (parent,), {"gain": gain})
+    value = child()(Ranks([2], n_tied=1, n_items=5))
+    np.testing.assert_allclose(value, (1 / 4 + 1 / 9) / 2)

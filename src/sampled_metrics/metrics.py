@@ -106,12 +106,12 @@ class Metric(ABC):
         super().__init_subclass__(**kwargs)
         if "symbol" not in vars(cls):
             cls.symbol = cls.__name__
-        of_gain = ("rank_only", "smooth", "bounded")
+        of_gain = ("rank_only", "smooth", "bounded", "_sum_over_ties")
         for method, depends in (
             ("gain", of_gain), ("normalizer", ("bounded",)), ("relevance_weight", ("bounded",)),
         ):  # fmt: skip
             for known in depends if method in vars(cls) else ():
-                setattr(cls, known, vars(cls).get(known, False))
+                setattr(cls, known, vars(cls).get(known, vars(Metric)[known]))
 
     def __post_init__(self) -> None:
         """Check the cutoff, which only a metric with the default None may lack, and choices."""
@@ -752,6 +752,13 @@ class NDCG(Metric):
         """Return the discount: see `Metric.gain`."""
         return 1.0 / np.log2(rank + 1.0)
 
+    def _sum_over_ties(
+        self, blocks: Blocks, n_relevant: IntArray, n_items: IntArray | None
+    ) -> FloatArray:
+        """Return the mean, which is that of the discounts."""
+        last = self._capped(blocks.best + blocks.size - 1)
+        return np.asarray(blocks.n_relevant / blocks.size * _discounts(blocks.best, last))
+
     def relevance_weight(self, relevance: FloatArray) -> FloatArray:
         """Return g or 2**g - 1: see `Metric.relevance_weight`."""
         if self.gains == "linear":
@@ -812,3 +819,36 @@ def _harmonic(first: IntArray, last: IntArray) -> FloatArray:
     a = np.maximum(first, NEAR).astype(np.float64)
     b = np.maximum(last + 1.0, a)
     return np.asarray(near + np.log1p((b - a) / a) + tail(a) - tail(b))
+
+
+EARLY = 512  # ranks whose discounts are summed one by one
+DISCOUNTS = np.append(0.0, np.cumsum(1.0 / np.log2(np.arange(2, EARLY + 1))))
+
+
+def _discounts(first: IntArray, last: IntArray) -> FloatArray:
+    """Return the sum of 1 / log2(r + 1) over the ranks first, ..., last; 0 if there is none.
+
+    Beyond the first ranks by Euler and Maclaurin (DLMF 2.10.1), where the first term that is left
+    out is below 1e-17. The integral has twelve nodes (Gauss and Legendre) between x and 2 x, each
+    time: its only singularity is far away, and the error below 1e-16 of it.
+    """
+
+    def ends(x: FloatArray) -> FloatArray:
+        """Return the terms of one end of the sum, of 1 / log(x)."""
+        y = 1 / np.log(x)
+        terms: FloatArray = (
+            -y / 2 - y**2 / (12 * x) + (2 * y**2 + 6 * y**3 + 6 * y**4) / (720 * x**3)
+        )
+        return terms
+
+    last = np.maximum(last, first - 1)
+    early = DISCOUNTS[np.minimum(last, EARLY - 1)] - DISCOUNTS[np.minimum(first, EARLY) - 1]
+    a = np.maximum(first, EARLY) + 1.0
+    b = np.maximum(last + 2.0, a)
+    late, nodes = ends(b) - ends(a), np.polynomial.legendre.leggauss(12)
+    while (a < b).any():
+        half = (np.minimum(2 * a, b) - a) / 2
+        for node, weight in zip(*nodes, strict=True):
+            late += weight * half / np.log(a + half * (1 + node))
+        a = a + 2 * half
+    return np.asarray(early + np.log(2) * late)

@@ -24,6 +24,7 @@ from sampled_metrics.io.engines import (
     collect_ranks,
     rank_table_from_recommendations,
     rank_table_from_scores,
+    rank_table_sql,
     values_per_user,
 )
 
@@ -123,13 +124,21 @@ def test_errors(engine):
         collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))
 
 
+def test_sql(spark):
+    table, excluded = random_table(np.random.default_rng(5))
+    relevant = table.loc[table["relevance"] > 0, ["user", "item"]]
+    for name, frame in {"s": table, "r": relevant, "e": excluded}.items():
+        spark.createDataFrame(arrow(frame)).createOrReplaceTempView(name)
+    want = counted_slowly(table, excluded.itertuples(index=False, name=None))
+    assert rows_of(spark.sql(rank_table_sql("s", "r", exclude="e"))) == want
+
+
 def test_spark_is_not_collected_without_a_word(spark):
     table, _ = random_table(np.random.default_rng(4))
     frame, match = spark.createDataFrame(arrow(table)), " is a DataFrame of Spark; count where it"
     for name, call in (
         ("scores", lambda: Ranks.from_scores(frame)),
         ("relevant", lambda: Ranks.from_scores(table, frame)),
-        ("labels", lambda: Ranks.from_recommendations([[1]], frame)),
     ):
         with pytest.raises(ValueError, match=name + match):
             call()

@@ -35,6 +35,7 @@ from sampled_metrics.io.engines import (
     collect_ranks,
     rank_table_from_recommendations,
     rank_table_from_scores,
+    rank_table_sql,
     values_per_user,
 )
 from shared import DATA, METRICS, known
@@ -185,6 +186,61 @@ def test_movielens(movielens):
     for field in ("best", "n_tied", "n_items"):
         np.testing.assert_array_equal(getattr(found, field), getattr(want, field)[order])
     assert (want.n_tied > 0).any()
+
+
+# --- the SQL
+
+
+@pytest.mark.parametrize("with_exclude", [False, True])
+def test_sql_ranks_as_the_engine(with_exclude):
+    table, excluded = random_table(np.random.default_rng(10))
+    connection = duckdb.connect()
+    relevant = table.loc[table["relevance"] > 0, ["user", "item"]]
+    relevant = relevant.assign(grade=relevant["item"] % 3)
+    scores = table.drop(columns="relevance").rename(columns={"item": "the item"})
+    tables = {"s_1": scores, "r_1": relevant.rename(columns={"item": "the item"})}
+    tables["e_1"] = excluded.rename(columns={"item": "the item"})
+    for name, frame in tables.items():
+        connection.from_df(frame).create(name)
+    given = [connection.table(name) for name in tables]
+    sql = rank_table_sql(
+        "s_1",
+        "r_1",
+        exclude="e_1" if with_exclude else None,
+        item='"the item"',
+        relevance="grade",
+    )
+    want = rank_table_from_scores(
+        *given[:2], exclude=given[2] if with_exclude else None, item="the item", relevance="grade"
+    )
+    found = connection.sql(sql).project('* RENAME ("the item" AS item)')
+    assert rows_of(found, [*RANKS, "relevance"]) == rows_of(want, [*RANKS, "relevance"])
+    all_alike = rank_table_sql("s_1", "r_1", item='"the item"')
+    bare = connection.sql('SELECT "user", "the item" FROM r_1')
+    want = rank_table_from_scores(given[0], bare, item="the item")
+    renamed = connection.sql(all_alike).project('* RENAME ("the item" AS item)')
+    assert rows_of(renamed) == rows_of(want)
+
+
+@pytest.mark.parametrize("gone", ["no score", "no candidates", "excluded"])
+def test_sql_never_ranks_an_item_without_a_score(three, gone):
+    """It has no rank, and what reads the table says so."""
+    connection = duckdb.connect()
+    pair = {"user": [9 if gone == "no candidates" else 1], "item": ["b"]}
+    connection.from_df(three[three["item"] != "b"] if gone == "no score" else three).create("s")
+    connection.from_df(pd.DataFrame(pair)).create("r")
+    sql = rank_table_sql("s", "r", exclude="r" if gone == "excluded" else None)
+    for read in (collect_ranks, lambda ranks: Ranks.read(ranks.df())):
+        with pytest.raises(ValueError, match="n_tied is -1"):
+            read(connection.sql(sql))
+
+
+def test_arguments_of_sql():
+    for name in ("scores", "relevant", "exclude", "user", "item", "score", "relevance"):
+        for wrong in (3, " "):
+            given: dict[str, Any] = {"scores": "s", "relevant": "r"} | {name: wrong}
+            with pytest.raises(ValueError, match=f"^{name} is {wrong!r}; {name} must be a text"):
+                rank_table_sql(**given)
 
 
 # --- where tables come from

@@ -26,6 +26,7 @@ from sampled_metrics._arguments import (
     as_flag,
     as_list,
     as_path,
+    reject,
     shown,
 )
 from sampled_metrics.io._columns import (
@@ -44,6 +45,7 @@ __all__ = [
     "collect_ranks",
     "rank_table_from_recommendations",
     "rank_table_from_scores",
+    "rank_table_sql",
     "values_per_user",
 ]
 
@@ -88,16 +90,16 @@ def rank_table_from_scores(
         What the columns are called, in all tables.
     unique : bool
         Whether it is known that `scores` holds no pair of user and item twice. Else this is
-        looked for, too, which takes about as long as counting and more memory.
+        looked for, too, which takes about half as long as the rest, and more memory.
 
     Returns
     -------
     table of the kind of `scores` (for a path a DuckDB relation), lazy
         Columns user, item, rank (1 + the number of candidates with a higher score), n_tied (other
         candidates with exactly the same score) and n_items (all candidates of the user); also
-        relevance, where that is a column of numbers. The rows are checked in this call, by one
-        query that reads `scores` once; the ranks are counted when they are asked for, from rows
-        that must not have changed since.
+        relevance, where that is a column of numbers. The rows are checked in this call, by a
+        query that reads `scores` once (without `unique`, twice); the ranks are counted when they
+        are asked for, which reads it once more: rows that must not have changed since.
 
     Raises
     ------
@@ -110,9 +112,11 @@ def rank_table_from_scores(
     Notes
     -----
     The work grows with the candidates times the relevant items of a user, and memory with the
-    relevant items (some 100 bytes each) and with `exclude`. DuckDB goes to the disk beyond its
-    ``memory_limit``: set it, and ``threads``, with ``duckdb.execute`` for paths, or give relations
-    of a connection of your own.
+    relevant items (some 100 bytes each) and with `exclude`. The relevant items and their scores are
+    kept from this call on: Spark persists them on its cluster, other engines hand them to this
+    process, beside their own memory. DuckDB goes to the disk beyond its ``memory_limit``: set it,
+    and ``threads``, with ``duckdb.execute`` for paths, or give relations of a connection of your
+    own.
 
     Examples
     --------
@@ -152,6 +156,86 @@ def rank_table_from_scores(
     rank, n_tied, n_items = (nw.col(name).cast(nw.Int64) for name in ("rank", "n_tied", "n_items"))
     ranked = noted.join(counted, on=by)
     return ranked.select(*KEY, rank + 1, n_tied - 1, n_items, *_graded(labels)).to_native()
+
+
+def rank_table_sql(
+    scores: str,
+    relevant: str,
+    *,
+    exclude: str | None = None,
+    user: str = "user",
+    item: str = "item",
+    score: str = "score",
+    relevance: str | None = None,
+) -> str:
+    """Write the SQL that ranks relevant items, for a warehouse that this package does not reach.
+
+    Parameters
+    ----------
+    scores, relevant, exclude : str
+        The tables of `rank_table_from_scores`, as the warehouse's SQL names them; a query in
+        parentheses may stand for a table.
+    user, item, score : str
+        Their columns, likewise; in quotes where the warehouse needs them.
+    relevance : str, optional
+        The column of `relevant` that says how relevant an item is; those above 0 are ranked. By
+        default all of `relevant` are, and alike.
+
+    Returns
+    -------
+    str
+        One statement in standard SQL, whose result is a rank table: `Ranks.read` takes it. What it
+        calls `user` and `item` it takes from them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is no text.
+
+    Notes
+    -----
+    The statement checks nothing. It is right where no id and no score is missing or NaN, `scores`
+    and `relevant` have each pair of user and item once, and `exclude` holds no relevant item. A
+    relevant item without a score gets the n_tied -1, which `Ranks.read` refuses.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> scores = "(VALUES (7, 'a', 0.5), (7, 'b', 0.9), (7, 'c', 0.5)) AS t(u, item, score)"
+    >>> sql = rank_table_sql(f"(FROM {scores})", "(SELECT 7 AS u, 'c' AS item)", user="u")
+    >>> duckdb.sql(sql).fetchall()
+    [(7, 'c', 2, 1, 3)]
+    """
+    given = {"scores": scores, "relevant": relevant, "user": user, "item": item, "score": score}
+    given |= {
+        k: x for k, x in {"exclude": exclude, "relevance": relevance}.items() if x is not None
+    }
+    for name, text in given.items():
+        if not (isinstance(text, str) and text.strip()):
+            reject(name, text, "a text of SQL")
+    kept_rows = where = column = ""
+    if exclude is not None:
+        kept_rows = f"""
+    WHERE NOT EXISTS (
+        SELECT 1 FROM {exclude} AS e WHERE e.{user} = s.{user} AND e.{item} = s.{item})"""
+    if relevance is not None:
+        column, where = f", r.{relevance} AS relevance", f"\n    WHERE r.{relevance} > 0"
+    graded = ", w.relevance" if relevance is not None else ""
+    return f"""WITH candidates AS (
+    SELECT s.{user} AS user_id, s.{item} AS item_id, s.{score} AS score
+    FROM {scores} AS s{kept_rows}
+), wanted AS (
+    SELECT r.{user} AS user_id, r.{item} AS item_id, c.score AS score{column}
+    FROM {relevant} AS r
+    LEFT JOIN candidates AS c ON c.user_id = r.{user} AND c.item_id = r.{item}{where}
+)
+SELECT w.user_id AS {user}, w.item_id AS {item},
+    1 + SUM(CASE WHEN c.score > w.score THEN 1 ELSE 0 END) AS rank,
+    SUM(CASE WHEN c.score = w.score THEN 1 ELSE 0 END) - 1 AS n_tied,
+    COUNT(*) AS n_items{graded}
+FROM wanted AS w
+LEFT JOIN candidates AS c ON c.user_id = w.user_id
+GROUP BY w.user_id, w.item_id{graded}"""
 
 
 def _labelled(rows: Frame) -> Frame:
