@@ -286,18 +286,16 @@ class Products(Walk):
         margin = self.margin(some, float(self.shelf.longest[at:end].max()))
         low = _outward(self.aim[some] - margin, -np.inf, scores)
         high = _outward(self.aim[some] + margin, np.inf, scores)
-        surely = block.count(block.on_device(high), "greater")[0]
-        self.above[some] += surely
-        x = np.flatnonzero(self.above[some] < self.limit)
-        if not len(x):
-            return
-        part = block if len(x) == len(some) else block[x]
-        unsure = part.count(part.on_device(low[x]), "greater_equal")[0] - surely[x]
-        exact = (margin[x] == 0) & (low[x] == high[x])
-        self.level[some[x[exact]]] += unsure[exact]
-        y = x[(unsure > 0) & ~exact]
-        if len(y):
-            self.decide(some[y], at, block[y], low[y], high[y])
+        above, not_below = block.count(
+            greater=block.on_device(high), greater_equal=block.on_device(low)
+        )
+        self.above[some] += above
+        unsure = not_below - above
+        exact = (margin == 0) & (low == high)
+        self.level[some[exact]] += unsure[exact]
+        x = np.flatnonzero((unsure > 0) & ~exact & (self.above[some] < self.limit))
+        if len(x):
+            self.decide(some[x], at, block[x], low[x], high[x])
 
     def decide(self, some: IntArray, at: int, block: Block, low: Any, high: Any) -> None:
         """Count by the definition the candidates whose product is inside the margin."""
