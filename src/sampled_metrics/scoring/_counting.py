@@ -47,19 +47,18 @@ class Block:
 
     def above_and_tied(self, target: Any) -> tuple[IntArray, IntArray]:
         """Count of each instance the candidates above the held-out item, and the others level."""
-        above, below = self.count(target, "greater", "less")
+        above, below = self.count(greater=target, less=target)
         lengths = np.diff(self.lists.indptr)
         n_others = (lengths if self.only else self.n_items - lengths) - 1
         return above, n_others - above - below
 
-    def count(self, target: Any, *comparisons: str) -> list[IntArray]:
-        """Count of each instance the candidates whose score compares so with a target."""
-        limits = self.repeat(target, np.diff(self.lists.indptr))
-        listed = [self.count_listed(comparison, limits) for comparison in comparisons]
+    def count(self, **limits: Any) -> list[IntArray]:
+        """Count of each instance the candidates whose score compares so with its limit."""
+        lengths = np.diff(self.lists.indptr)
+        listed = [self.count_listed(each, self.repeat(limits[each], lengths)) for each in limits]
         if self.only:
             return listed
-        rows = self.count_rows(comparisons, target)
-        return [row - part for row, part in zip(rows, listed, strict=True)]
+        return [row - part for row, part in zip(self.count_rows(limits), listed, strict=True)]
 
     def first_bad(self, items: IntArray, tied: IntArray) -> tuple[int, int] | None:
         """Return an instance and an item with a score that has no place in a ranking, if any."""
@@ -69,7 +68,7 @@ class Block:
         # tie, so that only instances with ties need a closer look.
         if (x := np.flatnonzero(tied)).size:
             some = self[x]
-            bad[x] |= some.count(some.of(items[x]), "equal")[0] <= tied[x]
+            bad[x] |= some.count(equal=some.of(items[x]))[0] <= tied[x]
         for x in np.flatnonzero(bad)[:1].tolist():
             row = self.scores[int(self.rows[x]), :]
             listed = np.zeros(self.n_items, dtype=bool)
@@ -106,16 +105,16 @@ class Block:
         counts: IntArray = np.diff(np.searchsorted(np.flatnonzero(flags), self.lists.indptr))
         return counts
 
-    def count_rows(self, comparisons: tuple[str, ...], target: Any) -> list[IntArray]:
-        """Count the scores of each row that compare so with the target."""
-        counts = [np.empty(len(self.rows), dtype=np.int64) for _ in comparisons]
+    def count_rows(self, limits: dict[str, Any]) -> list[IntArray]:
+        """Count the scores of each instance's row that compare so with its limit."""
+        counts = [np.empty(len(self.rows), dtype=np.int64) for _ in limits]
         step = max(1, self.piece // self.n_items) if self.n_items <= FEW_ITEMS else 1
         flags = Flags(min(step, len(self.rows)), self.n_items)
         for start in range(0, len(self.rows), step):
             piece = slice(start, start + step)
-            rows, limit = self.rows_of(piece), target[piece, None]
-            for count, comparison in zip(counts, comparisons, strict=True):
-                count[piece] = flags.count(comparison, rows, limit)  # the next in the cache
+            rows = self.rows_of(piece)
+            for count, (comparison, limit) in zip(counts, limits.items(), strict=True):
+                count[piece] = flags.count(comparison, rows, limit[piece, None])  # in the cache
         return counts
 
     def rows_of(self, piece: slice) -> Any:
@@ -214,8 +213,8 @@ class DeviceBlock(Block):
         counts: IntArray = np.diff(ends).astype(np.int64)
         return counts
 
-    def count_rows(self, comparisons: tuple[str, ...], target: Any) -> list[IntArray]:
-        rows, limit = self.rows_of(slice(None)), target[:, None]
-        compared = (getattr(self.xp, comparison)(rows, limit) for comparison in comparisons)
+    def count_rows(self, limits: dict[str, Any]) -> list[IntArray]:
+        rows = self.rows_of(slice(None))
+        compared = (getattr(self.xp, each)(rows, limits[each][:, None]) for each in limits)
         counts = (self.on_host(self.xp.count_nonzero(flags, axis=1)) for flags in compared)
         return [count.astype(np.int64) for count in counts]
