@@ -45,7 +45,7 @@ class Tables:
         self, cells: list[Cell], draw: Draw, n_items: IntArray, fit: Fit, *, progress: bool = False
     ) -> None:
         self.cells, self.draw, self.progress = cells, draw, progress
-        self.n_items = n_items
+        self.n_items, self.largest = n_items, int(n_items.max())
         self.replacement = bool(draw.replacement) or fit == "paper"
         if not any(cell.estimator.needs_n_items for cell in cells):
             self.n_items = np.full_like(n_items, n_items.max())
@@ -94,5 +94,6 @@ class Tables:
         if cell.estimator.needs_n_items:
             return cell.estimator.fit(cell.metric, draw)
         if (place, m) not in self._of_any:
+            draw = Draw(m, n_items=self.largest, replacement=self.replacement)
             self._of_any[place, m] = cell.estimator.fit(cell.metric, draw)
         return self._of_any[place, m]

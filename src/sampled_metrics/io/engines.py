@@ -675,6 +675,8 @@ def values_per_user(
     for x in by_ideal:
         ideal = nw.col(f"ideal {x}")
         sums = sums.with_columns(nw.when(ideal > 0).then(nw.col(x) / ideal).otherwise(0.0).alias(x))
+    if "everybody" in found:  # whoever has no relevant item has no values, as in memory
+        sums = found["everybody"].join(sums, on="user", how="left")
     return sums.select("user", *named).to_native()
 
 
@@ -709,6 +711,7 @@ def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
     table = given.with_columns(_as_in_memory(name, kinds[name]) for name in numbers)
     if "relevance" in numbers:  # an item of relevance 0 is not relevant
         is_not = (col("relevance") == 0) & ~col("user").is_null()
+        everybody = table.select("user").unique()
         table = table.filter(~is_not.fill_null(value=False))
     optional = [name for name in numbers if name != "rank"]
     found = facts(
@@ -725,6 +728,8 @@ def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
             raise ValueError(f"ranks has a row whose {name} is missing; give it in all rows")
     table = table.drop(name for name in optional if name not in numbers)
     _refuse_rankings(table, numbers)
+    if "relevance" in numbers:
+        found["everybody"] = everybody
     return table.select("user", *numbers), found
 
 
