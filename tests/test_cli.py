@@ -27,7 +27,7 @@ from shared import known
 USERS = [f"user {i}" for i in range(30)]
 RNG = np.random.default_rng(7)
 RANKS = {
-    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 600, users=USERS) for name in "AB"
+    name: Ranks(RNG.geometric(0.05, 30), RNG.integers(0, 3, 30), 480, users=USERS) for name in "AB"
 }
 
 
@@ -41,7 +41,7 @@ def folder(tmp_path, monkeypatch):
     table.assign(half=np.where(table["user"] < "user 2", "first", "second")).to_csv(
         "grouped.csv", index=False
     )
-    draw = Draw(40, n_items=600)
+    draw = Draw(40, n_items=480)
     write_ranks({name: draw.rvs(r.best, rng=1) for name, r in RANKS.items()}, "sampled.csv")
     return tmp_path
 
@@ -76,7 +76,7 @@ def test_evaluate(folder, capsys, file):
 def test_evaluate_prints_a_table(folder):
     code, out, errors = run("evaluate", "ranks.parquet", "--metrics", "recall@10", "auc")
     assert (code, errors) == (0, "")
-    assert "30 users, ranked among 600 items; value ± standard error" in out
+    assert "30 users, ranked among 480 items; value ± standard error" in out
     assert f"{Recall(k=10).mean(RANKS['A']):.4f} ±" in out
 
 
@@ -116,10 +116,10 @@ def test_the_seed_is_0_and_names_are_escaped(folder, capsys):
 
 
 def test_bounds(folder, capsys):
-    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=600)
+    sampled, draw = Ranks.read("sampled.csv"), Draw(40, n_items=480)
     found = table_of(
         capsys, "bounds", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
-        "--items", "600",
+        "--catalog", "480",
     )  # fmt: skip
     assert list(found) == ["recommender", "metric", "low", "high", "users"]
     for name, low, high in zip(found["recommender"], found["low"], found["high"], strict=True):
@@ -127,8 +127,8 @@ def test_bounds(folder, capsys):
         assert isinstance(ranks, Ranks)
         assert (low, high) == pytest.approx(metric_bounds(ranks, Recall(k=10), draw))
     code, out, _ = run(
-        "evaluate", "sampled.csv", "--sampled", "--metrics", "recall@10", "--samples", "40",
-        "--items", "600",
+        "evaluate", "sampled.csv", "--metrics", "recall@10", "--samples", "40",
+        "--catalog", "480",
     )  # fmt: skip
     assert code == 0
     assert "bounds at 95%" in out
@@ -159,7 +159,7 @@ def test_explain_takes_several_numbers(folder, capsys):
 def test_a_sample_that_no_ranks_explain_is_said(folder, capsys):
     write_ranks({"A": [51] * 500}, "odd.csv")
     arguments = ["bounds", "odd.csv", "--metrics", "recall@10", "--samples", "100"]
-    assert main([*arguments, "--items", "1000", "--format", "csv"]) == 0
+    assert main([*arguments, "--catalog", "1000", "--format", "csv"]) == 0
     out, errors = capsys.readouterr()
     assert pd.read_csv(StringIO(out))[["low", "high"]].isna().all(axis=None)
     assert errors.startswith("sampled-metrics: A: no ranks explain the sample")
@@ -272,12 +272,12 @@ def test_a_sample_of_a_catalog(folder):
     assert set(known(ranks.n_items)) == {20}
 
 
-def test_items_must_be_the_catalog_that_the_file_names(folder, capsys):
+def test_a_catalog_must_be_that_that_the_file_names(folder, capsys):
     write_ranks({"A": Ranks([1, 2], n_items=6, catalog=90)}, "known.csv")
-    arguments = ["bounds", "known.csv", "--metrics", "recall@1", "--samples", "5", "--items"]
+    arguments = ["bounds", "known.csv", "--metrics", "recall@1", "--samples", "5", "--catalog"]
     assert main([*arguments, "90"]) == 0
     assert main([*arguments, "91"]) == 1
-    assert "--items is 91, and A is of another catalog in the file" in capsys.readouterr().err
+    assert "--catalog is 91, and A is of another catalog in the file" in capsys.readouterr().err
 
 
 def test_a_warning_is_one_sentence(folder):
@@ -357,17 +357,15 @@ def test_a_group_is_read_as_what_it_is_too(folder, capsys):
     assert found["value"].tolist() == [0.5]
 
 
-def test_only_draws_of_ties_of_several_relevant_items_need_a_rule(folder, capsys):
-    """Without a draw, a metric is the mean over all ways to break the ties."""
+def test_ties_of_several_relevant_items(folder, capsys):
+    """By default the mean: of u, one of two is at 1 or 2 and the other at 4; v is at 1 or 2."""
     tied = Ranks([4, 1, 1], [0, 1, 1], 9, users=["u", "u", "v"])
     write_ranks({"A": tied}, "several.csv")
-    arguments = ["evaluate", "several.csv", "--metrics", "ndcg@3"]
+    arguments = ["evaluate", "several.csv", "--metrics", "rr", "ndcg@3"]
     found = table_of(capsys, *arguments)
-    assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied))
-    assert main([*arguments, "--samples", "4"]) == 1
-    assert "several or graded relevant items; for draws, say how" in capsys.readouterr().err
+    assert found["value"].tolist() == pytest.approx([0.75, NDCG(k=3).mean(tied)])
     found = table_of(capsys, *arguments, "--ties", "pessimistic")
-    assert found["value"][0] == pytest.approx(NDCG(k=3).mean(tied.break_ties("pessimistic")))
+    assert found["value"][1] == pytest.approx(NDCG(k=3).mean(tied.break_ties("pessimistic")))
 
 
 def test_random_ties_break_independently_for_each_recommender(folder, capsys):
@@ -381,6 +379,20 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
     want = evaluate(broken, [ReciprocalRank()]).comparisons(rng=3)
     assert found["standard_error"][0] == pytest.approx(want["standard_error"][0])
     assert found["difference"][0] == pytest.approx(want["difference"][0]) != 0
+
+
+def test_rank_with_ratings_and_users_without_candidates(folder, capsys):
+    """Of ann, the item of five stars is second; bob has no scores, so nothing of his is found."""
+    (folder / "s.csv").write_text("user,item,score\nann,a,2\nann,b,1\n", encoding="utf-8")
+    rows = "user,item,relevance\nann,a,1\nann,b,5\nbob,a,5\n"
+    (folder / "test.csv").write_text(rows, encoding="utf-8")
+    arguments = ["rank", "s.csv", "--relevant", "test.csv", "--output", "r.csv"]
+    for more, says in (([], "min_relevance=4"), (["--min-relevance", "4"], 'absent="missed"')):
+        assert main([*arguments, *more]) == 1
+        assert says in capsys.readouterr().err
+    for absent, mean in (("missed", 0.25), ("left out", 0.5)):
+        assert main([*arguments, "--min-relevance", "4", "--absent", absent]) == 0
+        assert ReciprocalRank().mean(Ranks.read("r.csv")["s"]) == mean
 
 
 def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
@@ -440,7 +452,7 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
         ),
         (
             "user,rank\nu,9\n",
-            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "5", "--items", "50"],
+            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "5", "--catalog", "50"],
             "n_samples + ",
         ),
         (
@@ -465,18 +477,13 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
         ),
         (
             "user,rank,n_items\nu,1,10\nu,2,10\n",
-            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "8", "--items", "50"],
+            ["bounds", "bad.csv", "--metrics", "recall@1", "--samples", "8", "--catalog", "50"],
             "users with several relevant items; bounds are for one each",
         ),
         (
             "user,rank\nu,1\n",
             ["bounds", "bad.csv", "--metrics", "recall@1"],
             "does not say of what its ranks are a sample: --catalog",
-        ),
-        (
-            "user,rank\nu,1\n",
-            ["evaluate", "bad.csv", "--sampled", "--metrics", "recall@1"],
-            "--sampled is given without --samples; give both",
         ),
         (
             None,

@@ -7,7 +7,6 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
@@ -15,12 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sampled_metrics import metrics as known
-from sampled_metrics._arguments import as_generator
+from sampled_metrics._arguments import as_generator, as_integer
 from sampled_metrics.metrics import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.random import Generator
 
     from sampled_metrics.bounds import Explanation, Explanations
     from sampled_metrics.evaluation import Evaluation
@@ -46,6 +44,7 @@ DESCRIPTION = "Evaluate recommenders exactly, and find out what sampled metrics 
 EPILOG = """\
 Ranks are a table with one row per relevant item. Its columns are user, rank and, if known,
 recommender, n_tied, n_items and catalog (see read_ranks in the reference). `rank` makes one.
+Where the candidates are a sample of so many items, say so once: --catalog.
 A table is a file (.parquet, .csv, .csv.gz, .tsv or .tsv.gz), a folder of such files, a pattern in
 quotes, such as 'part-*.parquet', or - for what is piped in.
 
@@ -150,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         (_bounds, "what sampled ranks leave open about the exact metrics"),
     ):
         made = command(run, text)
-        _add_evaluation(made, sampled=run is _bounds)
+        _add_evaluation(made, exact=run is not _bounds)
         if run is _evaluate:
             made.add_argument("--group", metavar="COLUMN", help="column with each user's group")
     _add_explain(command(_explain, "what one published number can mean"))
@@ -175,9 +174,9 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--absent",
         choices=["refuse", "missed", "left out"],
-        help="users with relevant items who are in no other table; by default refused",
+        help="users with relevant items who have no candidates; by default refused",
     )
-    _add_catalog(parser)
+    _add_catalog(parser, "candidates")
     parser.add_argument(
         "--min-relevance", type=float, metavar="X", help="the least one of a relevant item"
     )
@@ -188,7 +187,7 @@ def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", required=True, help="file of ranks, .parquet or .csv")
 
 
-def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
+def _add_evaluation(parser: argparse.ArgumentParser, *, exact: bool) -> None:
     parser.add_argument("ranks", help="table of ranks")
     parser.add_argument(
         "--metrics", nargs="+", type=_metric, required=True, help="such as recall@10 ndcg@10 auc"
@@ -201,12 +200,8 @@ def _add_evaluation(parser: argparse.ArgumentParser, *, sampled: bool) -> None:
         "--ignore", action="append", default=[], metavar="COLUMN",
         help="a column that does not matter, besides item and group; may be given again",
     )  # fmt: skip
-    _add_catalog(parser)
-    _add_draw(parser, required=False)
-    if not sampled:
-        parser.add_argument(
-            "--sampled", action="store_true", help="the ranks in the file were sampled"
-        )
+    _add_draw(parser, required=False, exact=exact)
+    _add_catalog(parser, "ranked items")
     parser.add_argument("--confidence", type=float, default=0.95, help="by default 0.95")
     parser.add_argument(
         "--ties",
@@ -235,24 +230,20 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
         help="the numbers of another recommender, to compare",
     )
     parser.add_argument("--users", type=int, help="number of users")
-    _add_draw(parser, required=True)
+    _add_draw(parser, required=True, exact=True)
     _add_output(parser, latex=False)
 
 
-def _add_catalog(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--catalog", type=int, metavar="N", help="number of all items, if candidates are a sample"
-    )
+def _add_catalog(parser: argparse.ArgumentParser, what: str) -> None:
+    text = f"number of all items, where the {what} in the file are a sample of them"
+    parser.add_argument("--catalog", type=int, metavar="N", help=text)
 
 
-def _add_draw(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def _add_draw(parser: argparse.ArgumentParser, *, required: bool, exact: bool) -> None:
     parser.add_argument("--samples", type=int, required=required, help="sampled items per user")
-    parser.add_argument(
-        "--items",
-        type=int,
-        required=required,
-        help="number of all ranked items, including the relevant one",
-    )
+    if exact:
+        text = "number of all ranked items, including the relevant one"
+        parser.add_argument("--items", type=int, required=required, help=text)
     parser.add_argument(
         "--without-replacement", action="store_true", help="no item is drawn twice for a user"
     )
@@ -351,7 +342,7 @@ def _call(door: Callable[..., Any], *given: Any, **options: Any) -> Any:
     return door(*given, **more)
 
 
-def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
+def _evaluation(options: Any) -> Evaluation:
     """Evaluate the ranks in a file."""
     from sampled_metrics.evaluation import evaluate
     from sampled_metrics.io import COLUMNS, read_ranks
@@ -362,14 +353,16 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     columns = {"user": options.user, "rank": options.rank}
     columns["recommender"] = options.recommender or None
     ignored = [*options.ignore, *([group] if group and group not in read else [])]
-    door = partial(read_ranks, options.ranks, **columns, ignore=ignored)
-    ranks = _call(door, catalog=None if draw else options.catalog)
-    rng = as_generator(options.seed)  # one for all recommenders: their ties break independently
-    broken = {name: _broken(name, given, options, rng) for name, given in ranks.items()}
-    if (sampled or options.catalog is not None) and draw is not None:
-        broken = {name: _as_sample(name, given, draw) for name, given in broken.items()}
+    catalog = "catalog" if draw or options.catalog is None else options.catalog
+    ranks = read_ranks(options.ranks, catalog=catalog, **columns, ignore=ignored)
+    if options.ties:
+        rng = as_generator(options.seed)  # one for all recommenders: ties break independently
+        ranks = {name: given.break_ties(options.ties, rng=rng) for name, given in ranks.items()}
+    if options.catalog is not None and draw:
+        size = as_integer("--catalog", options.catalog)
+        ranks = {name: _as_sample(name, given, draw, size) for name, given in ranks.items()}
     return evaluate(
-        broken,
+        ranks,
         options.metrics,
         draw,
         groups=_groups(options) if group else None,
@@ -378,43 +371,26 @@ def _evaluation(options: Any, *, sampled: bool) -> Evaluation:
     )
 
 
-def _broken(name: str, ranks: Ranks, options: Any, rng: Generator) -> Ranks:
-    """Break ties by the rule of the command line, which draws of several relevant items need."""
-    if options.ties:
-        return ranks.break_ties(options.ties, rng=rng)
-    if options.samples and ranks.has_ties and not (ranks.is_one_each and ranks.gains is None):
-        many = f"{name} has users with several or graded relevant items"
-        raise ValueError(f"{many}; for draws, say how ties are broken, as in --ties random")
-    return ranks
-
-
-def _as_sample(name: str, ranks: Ranks, draw: Draw) -> Ranks:
+def _as_sample(name: str, ranks: Ranks, draw: Draw, catalog: int) -> Ranks:
     """Say of ranks that they are among so many sampled items."""
     from sampled_metrics.ranks import check_sampled
 
     check_sampled(name, ranks, draw.n_samples)
     n = ranks.n_relevant + draw.n_samples
-    if draw.n_items is None:
-        raise ValueError("--catalog is missing; give the number of all items")
-    if ranks.catalog is not None and (ranks.catalog != draw.n_items).any():
-        raise ValueError(f"--items is {draw.n_items}, and {name} is of another catalog in the file")
-    return ranks.with_sizes(n_items=n, catalog=draw.n_items + 0 * n)
+    if ranks.catalog is not None and (ranks.catalog != catalog).any():
+        raise ValueError(f"--catalog is {catalog}, and {name} is of another catalog in the file")
+    return ranks.with_sizes(n_items=n, catalog=catalog + 0 * n)
 
 
 def _draw(options: Any) -> Draw | None:
     from sampled_metrics.sampling import Draw
 
     if options.samples is None:
-        for option in ("without-replacement", "sampled"):
-            if getattr(options, option.replace("-", "_"), False):
-                raise ValueError(f"--{option} is given without --samples; give both")
+        if options.without_replacement:
+            raise ValueError("--without-replacement is given without --samples; give both")
         return None
-    replacement, items = not options.without_replacement, options.items
-    if (catalog := getattr(options, "catalog", None)) is not None:
-        if items not in (None, catalog):
-            raise ValueError(f"--items is {items} and --catalog {catalog}; leave one of them out")
-        items = catalog
-    return Draw(options.samples, n_items=items, replacement=replacement)
+    replacement = not options.without_replacement
+    return Draw(options.samples, n_items=getattr(options, "items", None), replacement=replacement)
 
 
 def _groups(options: Any) -> dict[Any, Any]:
@@ -433,7 +409,7 @@ def _groups(options: Any) -> dict[Any, Any]:
 
 
 def _evaluate(options: Any) -> pd.DataFrame | str:
-    found = _evaluation(options, sampled=options.sampled)
+    found = _evaluation(options)
     if options.group:
         return found.by_group
     if options.format == "latex":
@@ -442,13 +418,14 @@ def _evaluate(options: Any) -> pd.DataFrame | str:
 
 
 def _compare(options: Any) -> pd.DataFrame:
-    found = _evaluation(options, sampled=options.sampled)
+    found = _evaluation(options)
     is_drawn = options.samples and (found.table["estimator"] == "exact").any()
     return found.orders() if is_drawn else found.comparisons(rng=options.seed)
 
 
 def _bounds(options: Any) -> pd.DataFrame:
-    table = _evaluation(options, sampled=True).table
+    options.items = None
+    table = _evaluation(options).table
     if (table["estimator"] == "exact").any():
         raise ValueError(f"{options.ranks} does not say of what its ranks are a sample: --catalog")
     if not (table["estimator"] == "bounds").any():

@@ -69,6 +69,9 @@ class Metric(ABC):
     smooth : bool
         Whether the gain is known to be smooth in the rank, up to the cutoff. Corrections, which
         compute it between whole ranks, too, find out where it is not known.
+    bounded : bool
+        Whether all its values are known to be from 0 to 1. Intervals then stay there, and hold with
+        few users, too.
 
     Examples
     --------
@@ -95,6 +98,7 @@ class Metric(ABC):
     needs_n_items: ClassVar[bool] = False
     rank_only: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
+    bounded: ClassVar[bool] = False
     k: int | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -102,8 +106,11 @@ class Metric(ABC):
         super().__init_subclass__(**kwargs)
         if "symbol" not in vars(cls):
             cls.symbol = cls.__name__
-        if "gain" in vars(cls):
-            for known in ("rank_only", "smooth"):
+        of_gain = ("rank_only", "smooth", "bounded")
+        for method, depends in (
+            ("gain", of_gain), ("normalizer", ("bounded",)), ("relevance_weight", ("bounded",)),
+        ):  # fmt: skip
+            for known in depends if method in vars(cls) else ():
                 setattr(cls, known, vars(cls).get(known, False))
 
     def __post_init__(self) -> None:
@@ -418,7 +425,7 @@ class AUC(Metric):
     """
 
     symbol = "AUC"
-    smooth = True
+    smooth = bounded = True
     needs_n_items = True
     k: ClassVar[None] = None  # type: ignore[misc]
 
@@ -471,7 +478,7 @@ class Precision(Metric):
     """
 
     symbol = "Precision"
-    rank_only = smooth = True
+    rank_only = smooth = bounded = True
     k: int
     denominator: Literal["k", "predicted"] = "k"
 
@@ -511,7 +518,7 @@ class Recall(Metric):
     """
 
     symbol = "Recall"
-    rank_only = smooth = True
+    rank_only = smooth = bounded = True
     k: int
     denominator: Literal["relevant", "capped"] = "relevant"
 
@@ -546,7 +553,7 @@ class F1(Metric):
     """
 
     symbol = "F1"
-    rank_only = smooth = True
+    rank_only = smooth = bounded = True
     k: int
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -585,7 +592,7 @@ class AveragePrecision(Metric):
     """
 
     symbol = "AP"
-    smooth = True
+    smooth = bounded = True
     k: int | None = None
     denominator: Literal["capped", "relevant", "hits", "predicted"] = "capped"
 
@@ -635,7 +642,7 @@ class HitRate(Metric):
     """
 
     symbol = "HR"
-    smooth = True
+    smooth = bounded = True
     k: int
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -668,7 +675,7 @@ class ReciprocalRank(Metric):
     """
 
     symbol = "RR"
-    smooth = True
+    smooth = bounded = True
     k: int | None = None
 
     def gain(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -730,7 +737,7 @@ class NDCG(Metric):
     """
 
     symbol = "NDCG"
-    rank_only = smooth = True
+    rank_only = smooth = bounded = True
     k: int | None = None
     ideal: Literal["relevant", "hits", "full"] = "relevant"
     gains: Literal["linear", "exponential"] = "linear"

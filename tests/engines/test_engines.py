@@ -16,6 +16,7 @@ from sampled_metrics import (
     NDCG,
     AveragePrecision,
     Precision,
+    Ranks,
     Recall,
     ReciprocalRank,
 )
@@ -64,6 +65,21 @@ def test_scores(engine, ties):
         np.testing.assert_allclose(values[str(metric)], want, atol=1e-12)
 
 
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+def test_graded_values(engine, ties):
+    table, excluded = random_table(np.random.default_rng(3))
+    relevant = table.loc[table["relevance"] > 0, ["user", "item"]]
+    relevant["relevance"] = 0.5 + relevant["item"] % 3
+    scores = engine(table.drop(columns="relevance"))
+    found = rank_table_from_scores(scores, engine(relevant), exclude=engine(excluded))
+    ranks = collect_ranks(found)
+    assert ranks.gains is not None
+    values = frame_of(values_per_user(found, METRICS, ties=ties)).sort_values("user")
+    for metric in METRICS:
+        want = metric(ranks.break_ties(ties))
+        np.testing.assert_allclose(values[str(metric)], want, atol=1e-12)
+
+
 def test_mean_over_ties(engine):
     table, _ = random_table(np.random.default_rng(1))
     relevant = table.loc[table["relevance"] > 0, ["user", "item"]].drop_duplicates("user")
@@ -105,6 +121,18 @@ def test_errors(engine):
     lists, labels = good.assign(rank=[0, 1, 2]), good[["user", "item"]]
     with pytest.raises(ValueError, match=r"user 1, item .: its rank is missing or below 1"):
         collect_ranks(rank_table_from_recommendations(engine(lists), engine(labels)))
+
+
+def test_spark_is_not_collected_without_a_word(spark):
+    table, _ = random_table(np.random.default_rng(4))
+    frame, match = spark.createDataFrame(arrow(table)), " is a DataFrame of Spark; count where it"
+    for name, call in (
+        ("scores", lambda: Ranks.from_scores(frame)),
+        ("relevant", lambda: Ranks.from_scores(table, frame)),
+        ("labels", lambda: Ranks.from_recommendations([[1]], frame)),
+    ):
+        with pytest.raises(ValueError, match=name + match):
+            call()
 
 
 def test_files_beside_a_data_frame(spark, tmp_path):

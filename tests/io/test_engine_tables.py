@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -24,6 +24,7 @@ from sampled_metrics import (
     AUC,
     NDCG,
     AveragePrecision,
+    Metric,
     Precision,
     Ranks,
     Recall,
@@ -110,12 +111,6 @@ def test_graded(engine):
     found = rank_table_from_scores(engine(table))
     want = {(row.user, row.item, row.relevance) for row in table.itertuples() if row.relevance}
     assert set(rows_of(found, ["user", "item", "relevance"])) == want
-    ranks = collect_ranks(found)
-    assert isinstance(ranks, Ranks)
-    graded = NDCG()(ranks.break_ties("optimistic"))
-    assert graded.shape == (len(set(known(ranks.users))),)
-    with pytest.raises(ValueError, match=r"ranks has the relevance 2; .* collect_ranks"):
-        values_per_user(found, [Recall(3)])
 
 
 @pytest.mark.parametrize("bad", [np.nan, -1.0, np.inf])
@@ -553,6 +548,95 @@ def test_values_over_ties(engine, table):
     values = sorted_frame(values_per_user(ranks, METRICS))
     for metric in METRICS:
         np.testing.assert_allclose(values[str(metric)], metric(in_memory), atol=1e-12)
+
+
+GRADED = [
+    *(m for m in METRICS if m not in ON_RANKS and "full" not in str(m)),
+    NDCG(2, gains="exponential"),
+    NDCG(gains="exponential"),
+]
+
+
+def graded_lists(cells):
+    """Two lists of the ranks 1, 2, ..., of which some items are relevant, and one is not there."""
+    rows = [
+        (user, item, item + 1 if item < 4 else None, degree)
+        for (user, item), degree in cells.items()
+    ]
+    return pd.DataFrame(rows, columns=["user", "item", "rank", "relevance"]).astype(
+        {"rank": "Int64"}
+    )
+
+
+@given(
+    cells=st.dictionaries(
+        st.tuples(st.integers(0, 2), st.integers(0, 5)),
+        st.sampled_from([0, 1, 2.5, 5]),
+    ).filter(lambda cells: any(cells.values()))
+)
+@settings(max_examples=30, deadline=None)
+def test_values_of_graded_lists(cells):
+    """The most relevant items come first in the ideal order, those without a rank, too."""
+    ranks = duckdb.from_df(graded_lists(cells))
+    in_memory = collect_ranks(ranks)
+    metrics = [m for m in GRADED if not m.needs_n_items]
+    values = sorted_frame(values_per_user(ranks, metrics))
+    for metric in metrics:
+        np.testing.assert_allclose(values[str(metric)], metric(in_memory), atol=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["optimistic", "pessimistic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_values_of_graded_ties(engine, ties, seed):
+    """Level items swap their places by how relevant they are, as in memory."""
+    rng = np.random.default_rng(seed)
+    table, _ = random_table(rng)
+    table["relevance"] *= rng.choice([0, 0.5, 1, 3], len(table))
+    ranks = rank_table_from_scores(engine(table))
+    in_memory = collect_ranks(ranks)
+    assert in_memory.gains is not None
+    assert in_memory.n_tied.any()
+    assert not in_memory.is_one_each
+    values = sorted_frame(values_per_user(ranks, GRADED, ties=ties))
+    for metric in GRADED:
+        want = metric(in_memory.break_ties(ties))
+        np.testing.assert_allclose(values[str(metric)], want, atol=1e-12)
+
+
+def test_graded_values_over_ties(engine):
+    """One item each: its relevance cancels in NDCG, and the mean is over all ways to break ties."""
+    ranks = engine(
+        pd.DataFrame(
+            {"user": [1, 2], "rank": [2, 1], "n_tied": [1, 0], "relevance": [3, 1]} | {"n_items": 4}
+        )
+    )
+    values = sorted_frame(values_per_user(ranks, [NDCG()]))["NDCG"]
+    np.testing.assert_allclose(values, [(1 / np.log2(3) + 1 / np.log2(4)) / 2, 1])
+
+
+@dataclass(frozen=True)
+class ShareOfGains(Metric):
+    """Divides by the gains themselves, which an engine does not sum for a metric of one's own."""
+
+    k: int
+
+    def gain(self, rank, order, n_relevant, n_items):
+        return np.ones(np.shape(rank))
+
+    def normalizer(self, ranks):
+        gains = ranks.ideal_gains
+        return ranks.n_relevant if gains is None else np.full(len(ranks), gains.sum())
+
+
+def test_refused_graded_values(engine):
+    ranks = engine(pd.DataFrame({"user": [1, 1], "rank": [1, 4], "relevance": [1, 3]}))
+    for metric, match in (
+        (ShareOfGains(5), "divides by what relevance changes; call it on the ranks of collect"),
+        (NDCG(3, ideal="hits"), "divides by what the ranks change"),
+        (NDCG(3, ideal="full"), 'ideal is "full"'),
+    ):
+        with pytest.raises(ValueError, match=match):
+            values_per_user(ranks, [metric])
 
 
 def test_values_beyond_the_cutoff_are_0(engine):

@@ -77,6 +77,12 @@ class Tables:
             values[x] = np.column_stack([each(some) for each in fitted])
         return values
 
+    def ends(self) -> FloatArray:
+        """Return the least and the largest estimate in each cell's tables, shape (n_cells, 2)."""
+        of_cells = zip(*self._kept.values(), strict=True)
+        each = [np.concatenate([fitted.values for fitted in cell]) for cell in of_cells]
+        return np.array([(values.min(), values.max()) for values in each])
+
     def _fitted(self, n: int, m: int) -> list[CorrectedMetric]:
         if (n, m) not in self._kept:
             draw = Draw(m, n_items=n, replacement=self.replacement)

@@ -28,8 +28,15 @@ from sampled_metrics._arguments import (
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.corrections import Estimator, Uncorrected
 from sampled_metrics.evaluation._fits import Fit, Tables, cells_of
-from sampled_metrics.evaluation._moments import Moments, clean_mean, exact_moments, sampled_moments
+from sampled_metrics.evaluation._moments import (
+    Moments,
+    clean_mean,
+    exact_moments,
+    sampled_moments,
+    variance_of_ties,
+)
 from sampled_metrics.evaluation._users import Given, aligned, as_draw, sizes_for
+from sampled_metrics.evaluation.intervals import Units, units
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw
 
@@ -329,26 +336,36 @@ def compare(
     users = users.exact(n_items if draw is None else draw.n_items, draw)
     exact = [exact_moments(ranks, [metric]) for ranks in users.recommenders.values()]
     truth = clean_mean(exact[0].mean - exact[1].mean)
+    alone = units(np.arange(len(users.first)))
     if draw is None:
-        return each_column(exact[0], exact[1], truth)[0]
+        return each_column(exact[0], exact[1], 0.0, truth, alone)[0]
     if draw.shared:
         raise ValueError(
             "draw.shared is True; how far one sample for all users moves the difference does not "
             "follow from ranks: compare the exact ranks, or sample for each user"
         )
     tables = Tables(cells_of([metric], {"": made}), draw, draw.rows_of(users.first)[1], fit)
-    one, other = (sampled_moments(ranks, tables) for ranks in users.recommenders.values())
-    return each_column(one, other, truth)[0]
+    both = users.recommenders.values()
+    one, other = (sampled_moments(ranks, tables) for ranks in both)
+    ties = sum(variance_of_ties(ranks, tables) for ranks in both)
+    return each_column(one, other, ties, truth, alone)[0]
 
 
-def each_column(one: Moments, other: Moments, truth: FloatArray) -> list[Comparison]:
-    """Compare two recommenders by each estimate, whose exact differences are given."""
+def each_column(
+    one: Moments, other: Moments, ties: FloatArray | float, truth: FloatArray, users: Units
+) -> list[Comparison]:
+    """Compare two recommenders by each estimate, whose exact differences are given.
+
+    `ties` is what ties add to the variance of a user's difference.
+    """
     each = one.mean - other.mean + (one.offset - other.offset)  # the last is 0 if they share it
+    size = len(each)
     means = truth, clean_mean(each)
-    ties, sampling = one.ties + other.ties, one.sampling + other.sampling
-    parts = each.var(axis=0, ddof=1), ties.mean(axis=0), sampling.mean(axis=0)
-    columns = np.array([*means, *(part / len(each) for part in parts)]).T
-    return [Comparison(len(each), *column) for column in columns.tolist()]
+    noise = (one.noise + other.noise).mean(axis=0)
+    of_ties = np.minimum(np.mean(np.broadcast_to(ties, each.shape), axis=0), noise)
+    parts = users.error(each) ** 2, of_ties / size, (noise - of_ties) / size
+    columns = np.array([*means, *parts]).T
+    return [Comparison(size, *column) for column in columns.tolist()]
 
 
 def _two_sided(confidence: float) -> float:

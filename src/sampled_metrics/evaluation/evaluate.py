@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sampled_metrics._arguments import (
+    FloatArray,
     IntArray,
     as_choice,
     as_confidence,
@@ -37,6 +38,7 @@ def evaluate(
     *,
     estimators: Mapping[str, Estimator] | None = None,
     groups: Any = None,
+    clusters: Any = None,
     fit: Fit = "each",
     n_items: ArrayLike | None = None,
     confidence: float = 0.95,
@@ -68,6 +70,11 @@ def evaluate(
         BiasVariance(gamma=0.1)}``.
     groups : Series, mapping or array_like, optional
         The group of each user: by user, or in the order of the first recommender's ranks.
+    clusters : Series, mapping or array_like, optional
+        The cluster of each user, in the same ways: a label that users share who are not independent
+        of each other, such as the sessions of a person, runs with several seeds, or the head and
+        the tail of one triple. Standard errors, intervals and tests then take clusters to be
+        independent, and not users. Without it, all users are taken to be independent.
     fit : {"each", "paper"}
         "each" fits the estimators for each user's own number of items, and for the given kind of
         draw. "paper" fits them once, for the mean number of items, rounded, and for draws with
@@ -135,6 +142,7 @@ def evaluate(
         as_draw(draw, n_items)
     users = aligned(ranks)
     of_users = None if groups is None else for_users("groups", groups, users)
+    alike = None if clusters is None else for_users("clusters", clusters, users)
     n_items = sizes_for("n_items", n_items, users)
     sizes = n_items if draw is None else sizes_for("draw.n_items", draw.n_items, users)
     is_sample = users.first.is_sample
@@ -148,6 +156,7 @@ def evaluate(
     if not x.size:
         raise ValueError("ranks holds no user with a relevant item; there is nothing to average")
     users, of_users = users.take(x), None if of_users is None else of_users[x]
+    cluster = None if alike is None else np.unique(alike[x], return_inverse=True)[1]
     among, tables = users.first.n_items, None
     if draw is not None:
         draw = draw.take(x)
@@ -158,12 +167,41 @@ def evaluate(
     if is_sample:
         assert tables is not None
         columns, moments = _of_samples(users, tables)
-        bounds = _bounds(users, listed, tables.draw, level, progress=show)
+        if cluster is None:  # they are for independent users
+            bounds = _bounds(users, listed, tables.draw, level, progress=show)
     else:
         columns, moments = _of_exact(users, listed, tables)
         _warn_if_round(among)
     names = x if users.users is None else users.users
-    return Evaluation(moments, columns, names, of_users, bounds, draw, level, among)
+    drawn = None if tables is None or is_sample else (users.recommenders, tables)
+    ends = _ends(listed, tables, users, moments)[-len(columns) :]
+    return Evaluation(
+        moments, columns, names, of_users, cluster, ends, bounds, draw, level, among, drawn
+    )
+
+
+def _unit(metrics: list[Metric]) -> FloatArray:
+    """Return 0 and 1 for each metric that has these ends, else NaN; shape (n_metrics, 2)."""
+    return np.array([(0.0, 1.0) if metric.bounded else (np.nan, np.nan) for metric in metrics])
+
+
+def _ends(
+    metrics: list[Metric], tables: Tables | None, users: Aligned, moments: dict[str, Moments]
+) -> FloatArray:
+    """Return the least and the largest possible value of each metric, then of each estimate.
+
+    Shape (n_metrics + n_cells, 2); NaN where a metric of one's own does not say that it has ends.
+    """
+    of_metric = _unit(metrics)
+    if tables is None:
+        return of_metric
+    unit = _unit([cell.metric for cell in tables.cells])
+    simple = users.first.is_one_each and users.first.gains is None
+    low, high = (unit if not simple else np.where(np.isnan(unit), unit, tables.ends())).T
+    # An estimate for several relevant items may be beyond the table for one.
+    seen = np.vstack([(each.mean + each.offset)[:, -len(low) :] for each in moments.values()])
+    low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
+    return np.vstack([of_metric, np.stack([low, high], axis=1)])
 
 
 def _warn_if_round(n: IntArray | None) -> None:
@@ -200,7 +238,7 @@ def _of_exact(
     for name, ranks in users.recommenders.items():
         drawn = sampled_moments(ranks, tables)
         if tables.draw.shared:  # how it moves the mean of all users does not follow from ranks
-            drawn.sampling[:] = np.nan
+            drawn.noise[:] = np.nan
         both = zip(moments[name], drawn, strict=True)
         moments[name] = Moments(*(np.hstack(pair) for pair in both))
     return columns, moments
@@ -213,7 +251,7 @@ def _of_samples(users: Aligned, tables: Tables) -> tuple[list[tuple[str, str]], 
         values = tables.estimates(ranks)
         zeros = np.zeros_like(values)
         unknown = np.full_like(values, np.nan) if tables.draw.shared else zeros
-        moments[name] = Moments(values, zeros, unknown, zeros)
+        moments[name] = Moments(values, unknown, zeros)
     return [(str(cell.metric), cell.label) for cell in tables.cells], moments
 
 

@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from sampled_metrics._arguments import RNG, FloatArray, IntArray, as_flag, as_generator, as_integer
 from sampled_metrics.bounds import Bounds
-from sampled_metrics.evaluation._moments import Moments, clean_mean
+from sampled_metrics.evaluation._fits import Tables
+from sampled_metrics.evaluation._moments import Moments, clean_mean, variance_of_ties
 from sampled_metrics.evaluation.compare import each_column
+from sampled_metrics.evaluation.intervals import Units, interval, sign_tests, units
+from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
 
 if TYPE_CHECKING:
@@ -43,22 +46,33 @@ class Evaluation:
         The ids of the users; 0, 1, ... if they have none.
     groups : ndarray, shape (n_users,), or None
         The group of each user.
+    clusters : ndarray of int, shape (n_users,), or None
+        The cluster of each user; without it, all users are independent of each other.
+    ends : ndarray, shape (n_columns, 2)
+        The least and the largest possible value; NaN if there are none that are known.
     bounds : dict of tuple of str to Bounds
         The bounds that a sample gives for a recommender's exact metric, by the names of both.
     draw : Draw or None
         The draw that was made, or would be made.
     confidence : float
         Confidence of all intervals and bounds.
+    among : ndarray of int, shape (n_users,), or None
+        The number of candidates of each user.
+    drawn : tuple of dict of str to Ranks, and Tables, or None
+        The exact ranks that would be drawn from, and the estimates that this would give.
     """
 
     moments: dict[str, Moments]
     columns: list[Column]
     users: NDArray[Any]
     groups: NDArray[Any] | None
+    clusters: IntArray | None
+    ends: FloatArray
     bounds: dict[tuple[str, str], Bounds]
     draw: Draw | None
     confidence: float
-    among: IntArray | None  # number of candidates of each user
+    among: IntArray | None
+    drawn: tuple[dict[str, Ranks], Tables] | None
 
     @property
     def table(self) -> pd.DataFrame:
@@ -70,15 +84,21 @@ class Evaluation:
         as "none possible", if no ranks explain the sample: at this confidence, it was not drawn as
         the draw says.
         The standard error covers the change that other users, other samples and other ways to
-        break ties would make. It does not cover the bias of an estimator. The intervals are
-        Student's; with few users they may reach beyond the possible values of the metric. If most
-        of a metric comes from a few users, they cover the truth less often than they say: for 80
-        users with ranks evenly from 1 to 100, the 95 percent interval of NDCG covers the truth in
-        89 percent of all cases.
+        break ties would make, if users are independent, or clusters where there are any, and draws
+        are uniform. It does not cover the bias of an estimator.
+
+        The interval is Student's, as if two more users had come: one with the lowest value that
+        is possible, and one with the highest (after Agresti & Caffo 2000). It stays where the
+        metric can be. In simulations with 8 to 2,000 users, metrics from recall of .01 to AUC, and
+        skewed and even ranks, it covered the mean of all users in 92 percent of the cases or more,
+        and in 94 percent from 500 users on; where few users have a value other than 0, Student's
+        own covered it in fewer than half. A metric of your own gets Student's own interval, unless
+        it says that it is `bounded`. Clusters count by their number, or, where some are larger than
+        others, by as many of equal size as say as much (Kish 1965).
         """
         import pandas as pd
 
-        return pd.DataFrame(list(self._rows(np.arange(len(self.users)), bounds=True)))
+        return pd.DataFrame([*self._rows(self._units(), bounds=True)])
 
     @property
     def by_group(self) -> pd.DataFrame:
@@ -91,15 +111,38 @@ class Evaluation:
         """
         import pandas as pd
 
-        if self.groups is None:
-            raise ValueError("there are no groups; give them as evaluate(..., groups=...)")
-        names, which = np.unique(self.groups, return_inverse=True)
-        rows = [
-            {"group": name} | row
-            for i, name in enumerate(names.tolist())
-            for row in self._rows(np.flatnonzero(which == i))
-        ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(
+            [
+                {"group": name} | row
+                for name, x in self._parts()
+                for row in self._rows(self._units(x), x)
+            ]
+        )
+
+    @property
+    def macro(self) -> pd.DataFrame:
+        """The same table for the mean of the groups' means, in which all groups count the same.
+
+        The groups themselves are taken as given: the standard error is that of new users of them.
+        It is NaN if a group has but one user or cluster.
+
+        Raises
+        ------
+        ValueError
+            If the evaluation has no groups.
+
+        Examples
+        --------
+        >>> from sampled_metrics import Recall, evaluate
+        >>> groups = ["many"] * 6 + ["few"] * 2
+        >>> found = evaluate({"A": [1, 4, 2, 1, 3, 2, 30, 9]}, [Recall(5)], groups=groups)
+        >>> found.table["value"][0], found.macro["value"][0]
+        (np.float64(0.75), np.float64(0.5))
+        """
+        import pandas as pd
+
+        self._parts()
+        return pd.DataFrame([*self._rows(self._units(macro=True))])
 
     @property
     def per_user(self) -> pd.DataFrame:
@@ -120,7 +163,12 @@ class Evaluation:
         return pd.concat(frames, ignore_index=True)
 
     def comparisons(
-        self, *, n_resamples: int = 9999, rng: RNG = None, progress: bool = True
+        self,
+        *,
+        by_group: bool = False,
+        n_resamples: int = 9999,
+        rng: RNG = None,
+        progress: bool = True,
     ) -> pd.DataFrame:
         """Compare all pairs of recommenders by what was measured, user by user.
 
@@ -128,8 +176,12 @@ class Evaluation:
 
         Parameters
         ----------
+        by_group : bool
+            Whether to compare within each group; the table then has a first column group.
         n_resamples : int
-            Number of randomizations, and of bootstrap samples.
+            Number of randomizations. Where there are no more than that, all are looked at, and
+            where all differences are of one size, as those of recall often are, the p-value is that
+            of the exact binomial test.
         rng : None, int, SeedSequence or Generator
             Source of randomness, as in SciPy.
         progress : bool
@@ -139,17 +191,21 @@ class Evaluation:
         -------
         DataFrame
             Columns first, second, metric, estimator; the mean difference (first minus second), its
-            standard error, and the ends low and high of its bootstrap interval (by percentiles);
-            effect_size, the mean over the standard deviation of the differences (Cohen's d for
-            pairs); the p-values p_t of the paired t test and p_randomization of the paired
-            randomization test (Smucker, Allan & Carterette 2007); p_holm, which is p_t adjusted
-            for all pairs and metrics of the estimator (Holm 1979); users. Where all users have the
-            same difference other than 0, p_t and p_holm are NaN: a t test needs some spread.
+            standard error, and the ends low and high of its interval, as in `table`; effect_size,
+            the mean over the standard deviation of the differences (Cohen's d for pairs); the
+            p-values p_t of the paired t test and p_randomization of the paired randomization test
+            (Smucker, Allan & Carterette 2007); p_holm, which is p_t adjusted for all pairs, metrics
+            and groups of the estimator (Holm 1979); users. Where all users have the same difference
+            other than 0, p_t and p_holm are NaN: a t test needs some spread. The interval is longer
+            than that of the t test, so it may hold 0 where p_t is a little below 1 - `confidence`.
+            All take users to be independent, or clusters where there are any: these are tested by
+            the sums of their differences.
 
         Raises
         ------
         ValueError
-            If there are fewer than two recommenders or users, or `n_resamples` is below 2.
+            If there are fewer than two recommenders or users, or `n_resamples` is below 2; if
+            `by_group` is True, and the evaluation has no groups.
 
         Examples
         --------
@@ -164,19 +220,30 @@ class Evaluation:
 
         self._check_pairs()
         generator, count = as_generator(rng), as_integer("n_resamples", n_resamples, low=2)
-        show = as_flag("progress", progress)
-        pairs = list(combinations(self.moments, 2))
+        whole: list[tuple[Any, Any]] = [(None, slice(None))]
+        parts = self._parts() if as_flag("by_group", by_group) else whole
+        show, pairs = as_flag("progress", progress), list(combinations(self.moments, 2))
         frames = []
-        for estimator, columns in self._measured().items():
-            keys = [(*pair, self.columns[i][0], estimator) for pair in pairs for i in columns]
-            each = [
-                self.moments[a].mean[:, columns] - self.moments[b].mean[:, columns]
-                for a, b in pairs
-            ]
-            tests = paired_tests(np.hstack(each), self.confidence, count, generator, progress=show)
-            frame = pd.DataFrame(keys, columns=["first", "second", "metric", "estimator"])
-            frames.append(frame.assign(**tests, users=len(self.users)))
-        return pd.concat(frames, ignore_index=True)
+        for group, x in parts:
+            among = self._units(x)
+            for estimator, columns in self._measured().items():
+                keys = [(*pair, self.columns[i][0], estimator) for pair in pairs for i in columns]
+                each = np.hstack(
+                    [
+                        self.moments[a].mean[x][:, columns] - self.moments[b].mean[x][:, columns]
+                        for a, b in pairs
+                    ]
+                )
+                lead = self.ends[columns] - self.ends[columns][:, ::-1]
+                ends = np.tile(lead, (len(pairs), 1))
+                tests = paired_tests(each, among, ends, self.confidence, count, generator, show)
+                frame = pd.DataFrame(keys, columns=["first", "second", "metric", "estimator"])
+                frames.append(frame.assign(**tests, p_holm=np.nan, users=len(each)))
+                if by_group:
+                    frames[-1].insert(0, "group", group)
+        found = pd.concat(frames, ignore_index=True)
+        found["p_holm"] = found.groupby("estimator", sort=False)["p_t"].transform(holm)
+        return found
 
     def orders(self) -> pd.DataFrame:
         """Compare all pairs by what an evaluation by sampling would report for these exact ranks.
@@ -191,25 +258,34 @@ class Evaluation:
         Raises
         ------
         ValueError
-            If there was no draw, or the ranks were sampled; if there are fewer than two
-            recommenders or users.
+            If there was no draw, the ranks were sampled, or one sample is for all users; if there
+            are fewer than two recommenders or users.
         """
         import pandas as pd
 
         self._check_pairs()
         at = {column: i for i, column in enumerate(self.columns)}
         drawn = [i for i, (_, estimator) in enumerate(self.columns) if estimator != "exact"]
-        if self._of_samples or not drawn:
+        if self.drawn is None:
             raise ValueError(
                 "there was no draw of exact ranks: evaluate(ranks, metrics, Draw(100))"
             )
+        ranks, tables = self.drawn
+        if tables.draw.shared:
+            raise ValueError(
+                "draw.shared is True; how far one sample for all users moves a difference does not "
+                "follow from ranks: compare exact ranks, or sample for each user"
+            )
+        of_ties = {name: variance_of_ties(each, tables) for name, each in ranks.items()}
         truth_of = [at[self.columns[i][0], "exact"] for i in drawn]
         rows = []
         for a, b in combinations(self.moments, 2):
             one, other = self.moments[a], self.moments[b]
             truth = clean_mean(one.mean[:, truth_of] - other.mean[:, truth_of])
             one, other = (moments.take((slice(None), drawn)) for moments in (one, other))
-            for i, found in zip(drawn, each_column(one, other, truth), strict=True):
+            ties = of_ties[a] + of_ties[b]
+            compared = each_column(one, other, ties, truth, self._units())
+            for i, found in zip(drawn, compared, strict=True):
                 names = dict(zip(("metric", "estimator"), self.columns[i], strict=True))
                 more = {name: getattr(found, name) for name in ("standard_error", "order_kept")}
                 more["right_order"] = found.right_order()
@@ -227,14 +303,20 @@ class Evaluation:
         return f"{self._wide().to_html()}<p>{escape(self._caption())}</p>"
 
     def to_latex(self) -> str:
-        """Return the printed table in LaTeX, for the package booktabs. It needs Jinja2.
+        """Return the printed table in LaTeX, which needs the package booktabs. It needs Jinja2.
 
         Returns
         -------
         str
         """
-        caption = self._caption().replace("%", r"\%")
-        return self._wide().to_latex(escape=True, caption=caption).replace("±", r"$\pm$")
+        wide = self._wide().reset_index()
+        again = wide["recommender"].duplicated()
+        wide["recommender"] = wide["recommender"].mask(again, "")
+        text = wide.to_latex(
+            index=False, escape=True, caption=self._caption().replace("%", r"\%"),
+            column_format="ll" + "r" * (wide.shape[1] - 2),
+        )  # fmt: skip
+        return text.replace("±", r"$\pm$")
 
     def plot(self) -> Figure:
         """Draw each value with its interval, one panel per metric.
@@ -248,7 +330,8 @@ class Evaluation:
         ImportError
             If Matplotlib is not installed; the extra ``report`` brings it.
         """
-        return draw_values(self.table, f"{self._setting()}; {self.confidence:.0%} intervals")
+        intervals = f"{self.confidence:.0%} intervals, {self._assumed()}"
+        return draw_values(self.table, f"{self._setting()}; {intervals}")
 
     def _wide(self) -> pd.DataFrame:
         """Return one row per recommender and estimator, one column per metric, as text."""
@@ -266,7 +349,13 @@ class Evaluation:
 
     def _caption(self) -> str:
         bounds = f"; bounds at {self.confidence:.0%}" if self.bounds else ""
-        return f"{self._setting()}; value ± standard error{bounds}"
+        return f"{self._setting()}; value ± standard error{bounds}, {self._assumed()}"
+
+    def _assumed(self) -> str:
+        """Return what errors and intervals take for granted."""
+        if self.clusters is None:
+            return "if users are independent"
+        return f"if {self.clusters.max() + 1:,} clusters of users are independent"
 
     def _setting(self) -> str:
         users, draw, among = f"{len(self.users):,} users", self.draw, _numbers(self.among)
@@ -275,7 +364,7 @@ class Evaluation:
         kind = {True: "with replacement", False: "without replacement"}.get(
             draw.replacement, "with repeats merged"
         )
-        drawn = f"{_numbers(draw.n_samples)} sampled items each ({kind})"
+        drawn = f"{_numbers(draw.n_samples)} sampled items each (uniform, {kind})"
         if draw.shared:
             drawn += ", one sample for all, whose error is not known"
         if self._of_samples:
@@ -295,7 +384,9 @@ class Evaluation:
         return measured
 
     def _check_pairs(self) -> None:
-        for what, count in (("recommenders", len(self.moments)), ("users", len(self.users))):
+        n_clusters = len(self.users) if self.clusters is None else self.clusters.max() + 1
+        counts = {"recommenders": len(self.moments), "users": len(self.users)}
+        for what, count in (counts | {"clusters": n_clusters}).items():
             if count < 2:
                 raise ValueError(f"there are {count} {what}; a comparison needs two or more")
         if self.draw is not None and self.draw.shared and self._of_samples:
@@ -304,20 +395,28 @@ class Evaluation:
                 "comparisons of users by users say nothing; compare exact ranks"
             )
 
-    def _rows(self, x: NDArray[np.intp], *, bounds: bool = False) -> Iterator[dict[str, Any]]:
-        """Yield the rows of the table for some of the users."""
-        from scipy.special import stdtrit
+    def _parts(self) -> list[tuple[Any, NDArray[np.intp]]]:
+        """Return the name of each group, and the places of its users."""
+        if self.groups is None:
+            raise ValueError("there are no groups; give them as evaluate(..., groups=...)")
+        names, which = np.unique(self.groups, return_inverse=True)
+        return [(name, np.flatnonzero(which == i)) for i, name in enumerate(names.tolist())]
 
-        size = len(x)
-        t = stdtrit(size - 1, (1 + self.confidence) / 2) if size > 1 else np.nan
+    def _units(self, x: Any = slice(None), *, macro: bool = False) -> Units:
+        """Return which of some of the users are independent, and how they count."""
+        clusters = np.arange(len(self.users)) if self.clusters is None else self.clusters
+        return units(clusters[x], self.groups if macro else None)
+
+    def _rows(
+        self, among: Units, x: Any = slice(None), *, bounds: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the table for some of the users."""
+        size = len(among.weight)
         for name, moments in self.moments.items():
             some = moments.take(x)
-            value = (some.mean + some.offset).mean(axis=0)
-            error = np.full(len(value), np.nan)
-            if size > 1:
-                users = (some.mean + some.offset).var(axis=0, ddof=1)
-                error = np.sqrt((users + (some.ties + some.sampling).mean(axis=0)) / size)
-            ends = value - t * error, value + t * error
+            each = some.mean + some.offset
+            value, error = among.mean(each), among.error(each, some.noise)
+            ends = interval(value, error, among.size, self.ends, self.confidence)
             rows = zip(self.columns, value, error, *ends, strict=True)
             for (metric, estimator), *numbers in rows:
                 yield _row(name, metric, estimator, numbers, size)
@@ -342,71 +441,39 @@ def _row(
     return names | dict(values) | {"users": size}
 
 
-ENTRIES = 2**22  # resampled differences in memory at once, about
-
-
 def paired_tests(
     differences: FloatArray,
+    among: Units,
+    ends: FloatArray,
     confidence: float,
     n_resamples: int,
     rng: np.random.Generator,
-    *,
     progress: bool,
 ) -> dict[str, FloatArray]:
     """Test each column of paired differences, shape (n_users, n_columns), against a mean of 0."""
-    from tqdm import tqdm
+    from scipy.special import stdtr
 
-    size = len(differences)
-    constant = np.ptp(differences, axis=0) <= 1e-12 * np.abs(differences).max(axis=0)  # as rounded
-    differences = np.where(constant, differences[0], differences)
-    mean, deviation = clean_mean(differences), differences.std(axis=0, ddof=1) * ~constant
+    rounding = 1e-12 * np.abs(differences).max(axis=0)
+    mean, error = clean_mean(differences), among.error(differences)
+    deviation = differences.std(axis=0, ddof=1) if len(differences) > 1 else error
+    error, deviation = (np.where(each <= rounding, 0, each) for each in (error, deviation))
+    low, high = interval(mean, error, among.size, ends, confidence, least=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        effect = mean / deviation
-    found = {
-        "difference": mean,
-        "standard_error": deviation / np.sqrt(size),
-        "low": np.copy(mean),
-        "high": np.copy(mean),
-        "effect_size": np.where(mean == 0, 0.0, effect),
-        "p_t": np.ones(len(mean)),
-        "p_randomization": np.ones(len(mean)),
-    }
-    differing = np.flatnonzero((mean != 0) | (deviation > 0))
-    for column in tqdm(differing, "testing", delay=2, disable=not progress):
-        for name, value in _tests(differences[:, column], confidence, n_resamples, rng).items():
-            found[name][column] = value
-    found["p_holm"] = holm(found["p_t"])
-    return found
-
-
-def _tests(
-    differences: FloatArray, confidence: float, n_resamples: int, rng: np.random.Generator
-) -> dict[str, float]:
-    """Return p-values and the bootstrap interval of one column."""
-    from scipy import stats
-
-    data, batch = (differences,), max(1, ENTRIES // len(differences))
-    moves = np.ptp(differences) > 0
-    options: dict[str, Any] = {"n_resamples": n_resamples, "batch": batch, "rng": rng}
-    signs = stats.permutation_test(data, np.mean, permutation_type="samples", **options)
-    if clean_mean(differences) == 0:  # every other mean is at least as far from 0
-        signs.pvalue = 1.0
-    if not moves:  # a t test has nothing to compare the difference with
-        here = float(differences[0])
-        return {"low": here, "high": here, "p_t": np.nan, "p_randomization": signs.pvalue}
-    interval = stats.bootstrap(
-        data, np.mean, confidence_level=confidence, method="percentile", **options
-    ).confidence_interval
+        effect, p = mean / deviation, 2 * stdtr(among.size - 1, -np.abs(mean) / error)
     return {
-        "low": interval.low,
-        "high": interval.high,
-        "p_t": stats.ttest_1samp(differences, 0).pvalue,
-        "p_randomization": signs.pvalue,
+        "difference": mean,
+        "standard_error": error,
+        "low": low,
+        "high": high,
+        "effect_size": np.where(mean == 0, 0.0, effect),
+        "p_t": np.where(error > 0, p, np.where(mean == 0, 1.0, np.nan)),
+        "p_randomization": sign_tests(among.sums(differences), n_resamples, rng, progress),
     }
 
 
-def holm(p: FloatArray) -> FloatArray:
+def holm(family: pd.Series[float]) -> FloatArray:
     """Adjust the p-values of a family of tests by Holm's method; NaN counts as the largest."""
+    p = family.to_numpy()
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN is sorted last
     factors = len(p) - np.arange(len(order))
@@ -461,7 +528,7 @@ def _draw_panel(panel: Axes, table: pd.DataFrame, names: list[str], estimators: 
         panel.errorbar(
             rows["value"],
             place[rows.index] + (i - (len(estimators) - 1) / 2) * 0.7 / len(estimators),
-            xerr=(rows["high"] - rows["low"]) / 2,
+            xerr=[rows["value"] - rows["low"], rows["high"] - rows["value"]],
             fmt=MARKERS[look % len(MARKERS)],
             color=COLORS[look % len(COLORS)],
             label=estimator,

@@ -174,6 +174,12 @@ def open_table(
     found = found_columns(name, there, required, optional or {})
     frame = frame if whole else frame.select(*found.values())
     if isinstance(frame, nw.LazyFrame):
+        if frame.implementation.is_spark_like():
+            where = "count where it is, with sampled_metrics.io.engines"
+            raise ValueError(
+                f"{name} is a DataFrame of Spark; {where}, or collect it on this machine yourself, "
+                f"with {name}.toPandas()"
+            )
         frame = frame.collect()
     return Table(name, frame, found, there, any(file.suffix != ".parquet" for file in files))
 

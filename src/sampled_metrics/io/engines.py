@@ -12,7 +12,8 @@ Needs the extra ``tables``: ``pip install "sampled-metrics[tables]"``.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -33,7 +34,7 @@ from sampled_metrics.io._columns import (
     refuse_unreadable,
 )
 from sampled_metrics.io.rank_tables import LEAST, REALS, further_columns, ranks_by_name
-from sampled_metrics.metrics import Metric
+from sampled_metrics.metrics import NDCG, Metric
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
 
 Frame = nw.LazyFrame[Any]
@@ -48,7 +49,6 @@ __all__ = [
 
 KEY = ["user", "item"]
 KINDS = "the path of a parquet or CSV file, a DuckDB relation, a Spark DataFrame or another table"
-FINE = 99  # more than there are rules
 LACKS = nw.col("user").is_null() | nw.col("item").is_null()
 LOST = "{} lacks the user or the item of this row; fill it in, or drop the row"
 TWICE = "{} holds this pair of user and item twice; keep one row of it"
@@ -131,21 +131,27 @@ def rank_table_from_scores(
     asked, needed = ("scores", values) if relevant is None else ("relevant", {"score": score})
     tables = selected(given, ids, {"scores": needed}, relevance)
     labels = _labelled(tables[asked])
-    refuse_rows(_rules(tables, labels, relevance, is_unique=is_unique))
+    rows, rules = _rows_and_rules(tables, labels, relevance)
+    noted = kept(
+        rows.filter(nw.any_horizontal(nw.col("asked") > 0, *rules.values(), ignore_nulls=False))
+    )
+    refuse_rows(noted, rules)
     candidates = tables["scores"].select(*KEY, "score")
     if "exclude" in tables:
         candidates = candidates.join(tables["exclude"], on=KEY, how="anti")
-    graded = _graded(labels)
-    wanted = labels.filter(nw.col("asked") > 0)
-    wanted = wanted if relevant is None else wanted.join(candidates, on=KEY)
-    own, other = nw.col("score"), nw.col("other")
+    if not is_unique and _may_repeat(tables["scores"]):
+        refuse_pairs("scores", candidates)
     # Each relevant item meets all candidates of its user, and these are counted.
+    by = ["row"] if "row" in noted.collect_schema().names() else KEY
+    own, other = nw.col("score"), nw.col("other")
+    wanted = noted.select(*dict.fromkeys([*by, "user", "score"]))
     pairs = wanted.join(candidates.select("user", other="score"), on="user")
-    counted = pairs.group_by(*KEY, *graded).agg(
+    counted = pairs.group_by(*by).agg(
         rank=count(other > own), n_tied=count(other == own), n_items=nw.len()
     )
     rank, n_tied, n_items = (nw.col(name).cast(nw.Int64) for name in ("rank", "n_tied", "n_items"))
-    return counted.select(*KEY, rank + 1, n_tied - 1, n_items, *graded).to_native()
+    ranked = noted.join(counted, on=by)
+    return ranked.select(*KEY, rank + 1, n_tied - 1, n_items, *_graded(labels)).to_native()
 
 
 def _labelled(rows: Frame) -> Frame:
@@ -166,13 +172,12 @@ def _graded(labels: Frame) -> list[str]:
     return [] if labels.collect_schema().get("relevance") in (None, nw.Boolean) else ["relevance"]
 
 
-def _rules(
-    tables: dict[str, Frame], labels: Frame, relevance: str, *, is_unique: bool
-) -> tuple[str, Frame, Rules, nw.Expr | None]:
-    """Return all rows beside each other, so that `scores` is read once, and what is wrong."""
+def _rows_and_rules(tables: dict[str, Frame], labels: Frame, relevance: str) -> tuple[Frame, Rules]:
+    """Return all rows beside each other, so that `scores` is read once, and what may be wrong."""
     is_own = "relevant" not in tables
     rows = (labels if is_own else tables["scores"]).with_columns(scored=nw.lit(1))
-    others = [] if is_own else [labels.select(*KEY, "asked", "unknown")]
+    asked, unknown = nw.col("asked"), nw.col("unknown")
+    others = [] if is_own else [labels.filter((asked > 0) | (unknown > 0))]
     is_excluded = nw.lit(value=False)
     if "exclude" in tables:
         others.append(tables["exclude"].select(*KEY, excluded=nw.lit(1)))
@@ -180,27 +185,25 @@ def _rules(
     if others:
         named = nw.concat(others, how="diagonal")
         marks = named.collect_schema().names()[2:]
-        named = named.group_by(*KEY).agg(nw.col(marks).sum())
-        rows = rows.join(named, on=KEY, how="full").with_columns(
+        of_pair = [(nw.col(x).max if x == "relevance" else nw.col(x).sum)() for x in marks]
+        rows = rows.join(named.group_by(*KEY).agg(of_pair), on=KEY, how="full").with_columns(
             nw.coalesce(name, f"{name}_right").alias(name) for name in KEY
         )
-    score, asked, scored = nw.col("score"), nw.col("asked"), ~nw.col("scored").is_null()
+    score, scored = nw.col("score"), ~nw.col("scored").is_null()
     is_float = rows.collect_schema()["score"].is_float()
     is_nan = score.is_nan() if is_float else nw.lit(value=False)
     is_endless = ~(score.is_finite() | is_nan) if is_float else nw.lit(value=False)
-    is_candidate = scored & ~is_excluded
-    rules = {
+    return rows, {
         LOST.format("scores"): LACKS & scored,
         LOST.format("relevant"): LACKS & (asked > 0),
         LOST.format("exclude"): LACKS & is_excluded,
-        UNKNOWN.format(relevance): nw.col("unknown") > 0,
+        UNKNOWN.format(relevance): unknown > 0,
         TWICE.format("relevant"): asked > 1,
         EXCLUDED: (asked > 0) & is_excluded,
         NO_SCORE: (asked > 0) & score.is_null(),
         ENDLESS: (asked > 0) & is_endless,
-        MISSING: is_candidate & (score.is_null() | is_nan),
+        MISSING: scored & ~is_excluded & (score.is_null() | is_nan),
     }
-    return "scores", rows, rules, None if is_unique else is_candidate
 
 
 def rank_table_from_recommendations(
@@ -252,17 +255,18 @@ def rank_table_from_recommendations(
     tables = selected(given, ids, {"recommendations": {"rank": rank}}, relevance)
     lists, labels = tables["recommendations"], _labelled(tables["relevant"])
     place, asked = nw.col("rank"), nw.col("asked")
-    of_lists = {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
+    refuse_rows(
+        lists, {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
+    )
+    refuse_pairs("recommendations", lists)
     of_labels = {
         LOST.format("relevant"): LACKS & (asked > 0),
         UNKNOWN.format(relevance): nw.col("unknown") > 0,
     }
+    refuse_rows(labels, of_labels)
+    refuse_pairs("relevant", labels.filter(asked > 0))
     level = lists.group_by("user", "rank").agg(nw.col("item").min(), n=nw.len())
-    refuse_rows(
-        ("recommendations", lists, of_lists, nw.lit(value=True)),
-        ("relevant", labels, of_labels, asked > 0),
-        ("recommendations", level, {SHARED: nw.col("n") > 1}, None),
-    )
+    refuse_rows(level, {SHARED: nw.col("n") > 1})
     lengths = lists.group_by("user").agg(n_predicted=nw.len())
     wanted = labels.filter(asked > 0).join(lists, on=KEY, how="left")
     found = wanted.join(lengths, on="user", how="left").with_columns(
@@ -467,30 +471,42 @@ def count(condition: nw.Expr) -> nw.Expr:
     return condition.cast(nw.Int32).sum()  # in DuckDB faster than to count
 
 
-def refuse_rows(*tables: tuple[str, Frame, Rules, nw.Expr | None]) -> None:
-    """Raise the error for a row that breaks a rule, if there is one: one query finds it.
+def kept(frame: Frame) -> Frame:
+    """Run a table once and keep its rows for what follows: Spark on its cluster, others here."""
+    native = frame.to_native()
+    if hasattr(native, "persist"):
+        here: Frame = nw.from_native(native.persist())
+    else:
+        rows: nw.DataFrame[Any] = nw.from_native(collected(frame), eager_only=True)
+        here = from_memory("rows", rows.with_row_index("row"), frame)
+    return here
 
-    Of each table: its name, its rows, its rules, and which rows are of pairs that must differ.
-    """
-    wrong: list[Frame] = []
-    said: list[str] = []
-    for name, rows, rules, differ in tables:
-        broken = nw.lit(FINE)  # a number: a text takes much more memory for each pair
-        for i, bad in reversed([*enumerate(rules.values(), len(said))]):
-            broken = nw.when(bad).then(nw.lit(i)).otherwise(broken)
-        said += rules
-        found = rows.with_columns(broken=broken)
-        if differ is not None:
-            pairs = found.with_columns(n=nw.when(differ).then(nw.lit(1))).group_by(*KEY)
-            twice = (nw.col("n") > 1) & (nw.col("broken") == FINE)
-            found = pairs.agg(nw.col("n").count(), nw.col("broken").min()).with_columns(
-                broken=nw.when(twice).then(nw.lit(len(said))).otherwise("broken")
-            )
-            said.append(TWICE.format(name))
-        wrong.append(found.filter(nw.col("broken") < FINE).select(*KEY, "broken"))
-    for row in collected(nw.concat(wrong).sort("broken", *KEY).head(1)).to_pylist():
+
+def refuse_rows(rows: Frame, rules: Rules) -> None:
+    """Raise the error for a row that breaks a rule, if there is one."""
+    broken = nw.lit(len(rules))
+    for i, bad in reversed([*enumerate(rules.values())]):
+        broken = nw.when(bad).then(nw.lit(i)).otherwise(broken)
+    wrong = rows.with_columns(broken=broken).filter(nw.col("broken") < len(rules))
+    first = wrong.select(*KEY, "broken").sort("broken", *KEY).head(1)
+    for row in collected(first).to_pylist():
         user, item = ("(missing)" if row[name] is None else row[name] for name in KEY)
-        raise ValueError(f"user {user}, item {item}: {said[row['broken']]}")
+        raise ValueError(f"user {user}, item {item}: {[*rules][row['broken']]}")
+
+
+def refuse_pairs(name: str, rows: Frame) -> None:
+    """Raise the error for a pair of user and item that is there twice, if there is one."""
+    pairs = rows.group_by(*KEY).agg(n=nw.len())
+    refuse_rows(pairs, {TWICE.format(name): nw.col("n") > 1})
+
+
+def _may_repeat(rows: Frame) -> bool:
+    """Return False if no pair is there twice; DuckDB sees it in hashes, in half of the memory."""
+    if not rows.implementation.is_duckdb():
+        return True
+    of_hashes = 'count(DISTINCT hash("user", item)), count(*)'
+    distinct, n = rows.to_native().aggregate(of_hashes).fetchall()[0]
+    return bool(distinct < n)
 
 
 def values_per_user(
@@ -508,11 +524,13 @@ def values_per_user(
         first, in a table of the engine or with ``write_parquet``. A column other than `user` and
         `rank` in which all values are missing counts as not there.
     metrics : list of Metric
-        Any metrics, your own too, whose normalizer does not depend on the ranks.
+        Any metrics, your own too, whose normalizer does not depend on the ranks, nor, but for
+        `NDCG`, on how relevant the items are.
     ties : {None, "optimistic", "pessimistic"}
         The rank that an item gets which ties with others, as in `Ranks.break_ties`. None
         averages over all ways to break the ties, and is refused where some user has several
-        relevant items and ties.
+        relevant items and ties. Of items that tie, the most relevant is the first in the
+        optimistic order, and the last in the pessimistic one.
 
     Returns
     -------
@@ -523,9 +541,8 @@ def values_per_user(
     ------
     ValueError
         If `ranks` is no rank table, or `Ranks.read` would refuse it, or it holds several
-        recommenders. If the ranks are graded, or a metric needs what the table does not know or
-        divides by what depends on the ranks: there, call the metric on `collect_ranks`. If ranks
-        tie and `ties` does not say what to do.
+        recommenders. If a metric needs what the table does not know, or divides by what it may not:
+        there, call the metric on `collect_ranks`. If ranks tie and `ties` does not say what to do.
 
     Notes
     -----
@@ -541,8 +558,6 @@ def values_per_user(
     >>> values_per_user(ranks, [Recall(k=10), NDCG(k=10)]).fetchall()
     [(7, 0.5, 0.306...)]
     """
-    import pyarrow as pa
-
     named = {str(metric): metric for metric in as_list("metrics", metrics, Metric, "Recall(k=10)")}
     as_choice("ties", ties, (None, "optimistic", "pessimistic"))
     frame, found = _checked(ranks)
@@ -557,20 +572,46 @@ def values_per_user(
     needs = [name for name, metric in named.items() if metric.needs_n_items]
     if needs and "n_items" not in known:
         raise ValueError(f"ranks has no column 'n_items'; {needs[0]} needs it")
+    is_graded = bool({found.get("least relevance"), found.get("most relevance")} - {None, 1})
     key = ["rank", *(["n_tied"] if is_tied and ties is None else ["place", "n_relevant"])]
     key += [name for name in known if needs or name != "n_items"]
-    rows = _with_places(frame)
+    key += ["relevance"] if is_graded else []
+    rows = _with_places(frame, ties)
     rows = _broken(rows, ties) if is_tied and ties is not None else rows
     cutoffs = [metric.k for metric in named.values()]
     largest = None if None in cutoffs else max(k for k in cutoffs if k is not None)
-    counted = nw.col("rank") <= largest if largest else ~nw.col("rank").is_null()
+    by_ideal = [name for name in named if "place" in key and is_graded and _is_ndcg(named[name])]
+    parts = {x: partial(_parts, metric, by_ideal=x in by_ideal) for x, metric in named.items()}
+    rows = _with_values(rows, key, parts, largest)
+    if by_ideal:  # the sum of the same gains where the most relevant items come first
+        place = nw.col("relevance").rank("ordinal", descending=True).over("user")
+        parts = {f"ideal {x}": partial(_ideal_parts, named[x]) for x in by_ideal}
+        rows = _with_values(rows.with_columns(ideal=place), ["ideal", "relevance"], parts, largest)
+    sums = rows.group_by("user").agg(nw.col(x).sum() for x in dict.fromkeys([*named, *parts]))
+    for x in by_ideal:
+        ideal = nw.col(f"ideal {x}")
+        sums = sums.with_columns(nw.when(ideal > 0).then(nw.col(x) / ideal).otherwise(0.0).alias(x))
+    return sums.select("user", *named).to_native()
+
+
+def _with_values(
+    rows: Frame,
+    key: list[str],
+    computed: Mapping[str, Callable[[dict[str, Any]], FloatArray]],
+    largest: int | None,
+) -> Frame:
+    """Join columns computed here for each case of the key, unless its first is too large."""
+    import pyarrow as pa
+
+    first = nw.col(key[0])
+    counted = first <= largest if largest else ~first.is_null()
     cases = collected(rows.filter(counted).select(key).unique())
-    case = {name: cases.column(name).to_numpy().astype(np.int64) for name in key}
-    for name, metric in named.items():
-        cases = cases.append_column(name, pa.array(_parts(metric, case)))
-    values = from_memory("ranks", nw.from_native(cases, eager_only=True), frame)
-    joined = rows.join(values, on=key, how="left")
-    return joined.group_by("user").agg(nw.col(name).sum() for name in named).to_native()
+    case = {x: cases.column(x).to_numpy() for x in key}
+    case = {x: each if x == "relevance" else each.astype(np.int64) for x, each in case.items()}
+    for name, compute in computed.items():
+        cases = cases.append_column(name, pa.array(compute(case)))
+    values = from_memory("ranks", nw.from_native(cases, eager_only=True), rows)
+    return rows.join(values, on=key, how="left")
 
 
 def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
@@ -582,6 +623,9 @@ def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
         if not kinds[name].is_numeric():
             raise ValueError(f"ranks[{name!r}] is of type {kinds[name]}; it must be numbers")
     table = given.with_columns(_as_in_memory(name, kinds[name]) for name in numbers)
+    if "relevance" in numbers:  # an item of relevance 0 is not relevant
+        is_not = (col("relevance") == 0) & ~col("user").is_null()
+        table = table.filter(~is_not.fill_null(value=False))
     optional = [name for name in numbers if name != "rank"]
     found = facts(
         table,
@@ -595,9 +639,6 @@ def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
             numbers.remove(name)
         elif found[name]:
             raise ValueError(f"ranks has a row whose {name} is missing; give it in all rows")
-    for relevance in {found.get("least relevance"), found.get("most relevance")} - {None, 1}:
-        said = f"ranks has the relevance {relevance}; values_per_user takes relevance 1 only"
-        raise ValueError(f"{said}: call the metric on collect_ranks(ranks)")
     table = table.drop(name for name in optional if name not in numbers)
     _refuse_rankings(table, numbers)
     return table.select("user", *numbers), found
@@ -606,6 +647,8 @@ def _checked(ranks: Any) -> tuple[Frame, dict[str, Any]]:
 def _as_in_memory(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     """Return a column in which NaN is missing, and integers of small types do not overflow."""
     column = nw.col(name)
+    if name == "relevance":
+        column, kind = column.cast(nw.Float64), nw.Float64()
     if kind.is_float():
         return nw.when(~column.is_nan()).then(column).alias(name)
     return column.cast(nw.Int64) if kind.is_integer() else column
@@ -655,10 +698,16 @@ def _refuse_rankings(table: Frame, numbers: list[str]) -> None:
         raise AssertionError(f"ranks of user {user} are those of no ranking")
 
 
-def _with_places(rows: Frame) -> Frame:
-    """Count each user's relevant items from the best, and those that share a rank."""
+def _with_places(rows: Frame, ties: str | None = None) -> Frame:
+    """Count each user's relevant items from the best, and those that share a rank.
+
+    Of those, the most relevant one comes first, or last where ties are pessimistic.
+    """
+    names = rows.collect_schema().names()
+    rank, in_level = nw.col("rank"), "relevance" if "relevance" in names else "rank"
+    within = nw.col(in_level).rank("ordinal", descending=ties != "pessimistic")
     return rows.with_columns(
-        place=nw.col("rank").rank("ordinal").over("user"),
+        place=rank.rank("min").over("user") + within.over("user", "rank") - 1,
         n_relevant=nw.len().over("user"),
         n_level=nw.len().over("user", "rank"),
     )
@@ -673,23 +722,52 @@ def _broken(rows: Frame, ties: str) -> Frame:
     )
 
 
-def _parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
-    """Compute what each case adds to its user's value; refuse a divisor that the ranks change."""
-    rank, n = case["rank"], case.get("n_items")
+def _is_ndcg(metric: Metric) -> bool:
+    """Whether a metric divides by the sum of its gains in the ideal order of all relevant items."""
+    kind = type(metric)
+    return (
+        isinstance(metric, NDCG)
+        and metric.ideal == "relevant"
+        and metric.rank_only
+        and (kind.normalizer is NDCG.normalizer)
+    )
+
+
+def _ideal_parts(metric: Metric, case: dict[str, Any]) -> FloatArray:
+    """Compute what each item adds to the gains of the ideal order."""
+    gains = metric.cut(metric.gain(case["ideal"], 1, 1, None), case["ideal"])
+    return gains * metric.relevance_weight(case["relevance"])
+
+
+def _parts(metric: Metric, case: dict[str, Any], *, by_ideal: bool) -> FloatArray:
+    """Compute what each case adds to its user's value; refuse a divisor that differs in a case."""
+    rank, n, relevance = case["rank"], case.get("n_items"), case.get("relevance")
     if "n_tied" in case:
-        return metric(Ranks(rank, case["n_tied"], rank + case["n_tied"] if n is None else n))
+        sizes = rank + case["n_tied"] if n is None else n
+        return metric(Ranks(rank, case["n_tied"], sizes, gains=relevance))
     gains = metric.cut(metric.gain(rank, case["place"], case["n_relevant"], n), rank)
+    if relevance is not None:
+        gains = gains * metric.relevance_weight(relevance)
+    if by_ideal:
+        return gains
     known = [name for name in ("n_relevant", "n_items", "n_predicted") if name in case]
     kinds, which = np.unique(np.stack([case[x] for x in known]), axis=1, return_inverse=True)
     kind = dict(zip(known, kinds, strict=True))
-    # An instance of each kind with the best ranks, and one without any rank.
+    # An instance of each kind with the best ranks, one without any, and one of other relevance.
     starts = offsets_of(kind["n_relevant"])
     best = np.arange(starts[-1]) - np.repeat(starts[:-1], kind["n_relevant"]) + 1
     divisor = np.broadcast_to(metric.normalizer(trusted(best, starts, **kind)), kinds.shape[1:])
+    others = {}
     if metric.k is not None or n is None:
-        none = metric.normalizer(trusted(best[:0], starts * 0, **kind))
-        if (np.broadcast_to(none, divisor.shape) != divisor).any():
-            said = f"metrics has {metric}, which divides by what the ranks change"
+        others["the ranks change"] = trusted(best[:0], starts * 0, **kind)
+    if relevance is not None:
+        of_best = 1.0 + best
+        others["relevance changes"] = trusted(
+            best, starts, gains=of_best, ideal_gains=of_best, **kind
+        )
+    for changed, other in others.items():
+        if (np.broadcast_to(metric.normalizer(other), divisor.shape) != divisor).any():
+            said = f"metrics has {metric}, which divides by what {changed}"
             raise ValueError(f"{said}; call it on the ranks of collect_ranks")
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(gains / divisor[which.ravel()], dtype=np.float64)
