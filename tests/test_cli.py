@@ -280,20 +280,6 @@ def test_a_catalog_must_be_that_that_the_file_names(folder, capsys):
     assert "--catalog is 91, and A is of another catalog in the file" in capsys.readouterr().err
 
 
-def test_rank_with_ratings_and_users_without_candidates(folder, capsys):
-    """Of ann, the item of five stars is second; bob has no scores, so nothing of his is found."""
-    (folder / "s.csv").write_text("user,item,score\nann,a,2\nann,b,1\n", encoding="utf-8")
-    rows = "user,item,relevance\nann,a,1\nann,b,5\nbob,a,5\n"
-    (folder / "test.csv").write_text(rows, encoding="utf-8")
-    arguments = ["rank", "s.csv", "--relevant", "test.csv", "--output", "r.csv"]
-    for more, says in (([], "min_relevance=4"), (["--min-relevance", "4"], 'absent="missed"')):
-        assert main([*arguments, *more]) == 1
-        assert says in capsys.readouterr().err
-    for absent, mean in (("missed", 0.25), ("left out", 0.5)):
-        assert main([*arguments, "--min-relevance", "4", "--absent", absent]) == 0
-        assert ReciprocalRank().mean(Ranks.read("r.csv")["s"]) == mean
-
-
 def test_a_warning_is_one_sentence(folder):
     write_ranks({"A": Ranks([1, 2], n_items=101)}, "round.csv")
     code, _, errors = run("evaluate", "round.csv", "--metrics", "recall@1")
@@ -393,6 +379,20 @@ def test_random_ties_break_independently_for_each_recommender(folder, capsys):
     want = evaluate(broken, [ReciprocalRank()]).comparisons(rng=3)
     assert found["standard_error"][0] == pytest.approx(want["standard_error"][0])
     assert found["difference"][0] == pytest.approx(want["difference"][0]) != 0
+
+
+def test_rank_with_ratings_and_users_without_candidates(folder, capsys):
+    """Of ann, the item of five stars is second; bob has no scores, so nothing of his is found."""
+    (folder / "s.csv").write_text("user,item,score\nann,a,2\nann,b,1\n", encoding="utf-8")
+    rows = "user,item,relevance\nann,a,1\nann,b,5\nbob,a,5\n"
+    (folder / "test.csv").write_text(rows, encoding="utf-8")
+    arguments = ["rank", "s.csv", "--relevant", "test.csv", "--output", "r.csv"]
+    for more, says in (([], "min_relevance=4"), (["--min-relevance", "4"], 'absent="missed"')):
+        assert main([*arguments, *more]) == 1
+        assert says in capsys.readouterr().err
+    for absent, mean in (("missed", 0.25), ("left out", 0.5)):
+        assert main([*arguments, "--min-relevance", "4", "--absent", absent]) == 0
+        assert ReciprocalRank().mean(Ranks.read("r.csv")["s"]) == mean
 
 
 def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):

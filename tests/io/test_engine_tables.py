@@ -114,6 +114,28 @@ def test_graded(engine):
     assert set(rows_of(found, ["user", "item", "relevance"])) == want
 
 
+def test_ratings_are_not_relevance(engine):
+    """Of a user's two items, the second has five stars: from 4 on it alone is relevant."""
+    table = pd.DataFrame({"user": 1, "item": ["a", "b"], "score": [2.0, 1.0], "relevance": [1, 5]})
+    pairs, scores = table.drop(columns="score"), table.drop(columns="relevance")
+    lists = scores.drop(columns="score").assign(rank=[1, 2])
+    for call in (
+        lambda **more: rank_table_from_scores(engine(table), **more),
+        lambda **more: rank_table_from_scores(engine(scores), engine(pairs), **more),
+        lambda **more: rank_table_from_recommendations(engine(lists), engine(pairs), **more),
+    ):
+        with pytest.raises(
+            ValueError, match="relevances from 1 to 5 and none of 0, as ratings are"
+        ):
+            call()
+        assert rows_of(call(min_relevance=4), ["item", "rank"]) == [("b", 2)]
+        assert len(rows_of(call(min_relevance=1), ["item", "rank"])) == 2
+    more = pd.concat([pairs, pairs[:1].assign(item="c", relevance=0)])
+    assert len(rows_of(rank_table_from_scores(engine(scores), engine(more)), ["item", "rank"])) == 2
+    with pytest.raises(ValueError, match="min_relevance is 3, but relevant has no relevance"):
+        rank_table_from_scores(engine(scores), engine(pairs[["user", "item"]]), min_relevance=3)
+
+
 @pytest.mark.parametrize("bad", [np.nan, -1.0, np.inf])
 @pytest.mark.parametrize("good", [0.0, 1.0])
 def test_what_is_no_relevance(engine, three, bad, good):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -319,11 +319,16 @@ def as_gains(
     # Stars: all that was rated has some, also what nobody liked.
     stars = np.unique(gains) * 2
     if len(stars) and stars[0] in (1, 2) and stars[-1] == 10 and not (stars % 1).any():
-        raise ValueError(
-            f"{name} has relevances from {stars[0] / 2:g} to 5 and none of 0, as ratings are; say "
-            "from which one on an item is relevant, as in min_relevance=4"
-        )
+        refuse_ratings(name, stars[0] / 2)
     return gains
+
+
+def refuse_ratings(name: str, low: float) -> NoReturn:
+    """Raise the error for relevances that look like stars."""
+    raise ValueError(
+        f"{name} has relevances from {low:g} to 5 and none of 0, as ratings are; say "
+        "from which one on an item is relevant, as in min_relevance=4"
+    )
 
 
 ABSENT = ("refuse", "missed", "left out")

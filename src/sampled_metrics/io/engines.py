@@ -25,6 +25,7 @@ from sampled_metrics._arguments import (
     as_choice,
     as_flag,
     as_list,
+    as_number,
     as_path,
     reject,
     shown,
@@ -34,6 +35,7 @@ from sampled_metrics.io._columns import (
     found_columns,
     refuse_unreadable,
 )
+from sampled_metrics.io._pairs import refuse_least, refuse_ratings
 from sampled_metrics.io.rank_tables import LEAST, REALS, further_columns, ranks_by_name
 from sampled_metrics.metrics import NDCG, Metric
 from sampled_metrics.ranks import Ranks, offsets_of, trusted
@@ -72,6 +74,7 @@ def rank_table_from_scores(
     item: str = "item",
     score: str = "score",
     relevance: str = "relevance",
+    min_relevance: float | None = None,
     unique: bool = False,
 ) -> Any:
     """Rank relevant items among the candidates of their users, by counting in an engine.
@@ -88,6 +91,9 @@ def rank_table_from_scores(
         Pairs of `user` and `item` that are no candidates, such as the training events.
     user, item, score, relevance : str
         What the columns are called, in all tables.
+    min_relevance : float, optional
+        The least relevance that counts as relevant. By default all above 0, and relevances that
+        look like ratings are refused.
     unique : bool
         Whether it is known that `scores` holds no pair of user and item twice. Else this is
         looked for, too, which takes about half as long as the rest, and more memory.
@@ -130,16 +136,18 @@ def rank_table_from_scores(
     ids = column_names(user=user, item=item)
     values = column_names(score=score, relevance=relevance)
     is_unique = as_flag("unique", unique)
+    least = None if min_relevance is None else as_number("min_relevance", min_relevance)
     others = {"relevant": relevant, "exclude": exclude}
     given = opened(scores=scores, **{name: t for name, t in others.items() if t is not None})
     asked, needed = ("scores", values) if relevant is None else ("relevant", {"score": score})
     tables = selected(given, ids, {"scores": needed}, relevance)
-    labels = _labelled(tables[asked])
+    labels = _labelled(asked, tables[asked], least)
     rows, rules = _rows_and_rules(tables, labels, relevance)
     noted = kept(
         rows.filter(nw.any_horizontal(nw.col("asked") > 0, *rules.values(), ignore_nulls=False))
     )
     refuse_rows(noted, rules)
+    _check_ratings(asked, noted, labels, least)
     candidates = tables["scores"].select(*KEY, "score")
     if "exclude" in tables:
         candidates = candidates.join(tables["exclude"], on=KEY, how="anti")
@@ -238,17 +246,33 @@ LEFT JOIN candidates AS c ON c.user_id = w.user_id
 GROUP BY w.user_id, w.item_id{graded}"""
 
 
-def _labelled(rows: Frame) -> Frame:
+def _labelled(name: str, rows: Frame, least: float | None) -> Frame:
     """Mark the rows of relevant items, and those of which nobody knows whether they are."""
     degree, kind = nw.col("relevance"), rows.collect_schema().get("relevance")
+    if kind in (None, nw.Boolean):
+        refuse_least(name, least)
     if kind is None:
         good, bad = nw.lit(1), nw.lit(0)
     elif kind == nw.Boolean:
         good, bad = degree, degree.is_null()
     else:
-        good, bad = degree > 0, degree.is_null() | (degree < 0)
+        good, bad = (
+            degree > 0 if least is None else degree >= least,
+            degree.is_null() | (degree < 0),
+        )
         bad = bad | ~degree.is_finite() if kind.is_float() else bad
     return rows.with_columns(asked=good.cast(nw.Int32), unknown=bad.cast(nw.Int32))
+
+
+def _check_ratings(name: str, relevant: Frame, labels: Frame, least: float | None) -> None:
+    """Refuse relevances that look like ratings; only where they do, the labels are read again."""
+    if least is not None or not _graded(labels):
+        return
+    degree = nw.col("relevance")
+    found = facts(relevant, low=degree.min(), high=degree.max(), parts=count(degree * 2 % 1 > 0))
+    is_like = found["low"] in (0.5, 1) and found["high"] == 5 and not found["parts"]
+    if is_like and not facts(labels, n=count(degree == 0))["n"]:
+        refuse_ratings(name, found["low"])
 
 
 def _graded(labels: Frame) -> list[str]:
@@ -298,6 +322,7 @@ def rank_table_from_recommendations(
     item: str = "item",
     rank: str = "rank",
     relevance: str = "relevance",
+    min_relevance: float | None = None,
 ) -> Any:
     """Look up relevant items in lists of recommendations, in an engine.
 
@@ -310,6 +335,9 @@ def rank_table_from_recommendations(
         those in which it is above 0.
     user, item, rank, relevance : str
         What the columns are called, in both tables.
+    min_relevance : float, optional
+        The least relevance that counts as relevant. By default all above 0, and relevances that
+        look like ratings are refused.
 
     Returns
     -------
@@ -337,7 +365,8 @@ def rank_table_from_recommendations(
     column_names(rank=rank, relevance=relevance)
     given = opened(recommendations=recommendations, relevant=relevant)
     tables = selected(given, ids, {"recommendations": {"rank": rank}}, relevance)
-    lists, labels = tables["recommendations"], _labelled(tables["relevant"])
+    least = None if min_relevance is None else as_number("min_relevance", min_relevance)
+    lists, labels = tables["recommendations"], _labelled("relevant", tables["relevant"], least)
     place, asked = nw.col("rank"), nw.col("asked")
     refuse_rows(
         lists, {LOST.format("recommendations"): LACKS, NO_RANK: place.is_null() | (place < 1)}
@@ -348,6 +377,7 @@ def rank_table_from_recommendations(
         UNKNOWN.format(relevance): nw.col("unknown") > 0,
     }
     refuse_rows(labels, of_labels)
+    _check_ratings("relevant", labels.filter(asked > 0), labels, least)
     refuse_pairs("relevant", labels.filter(asked > 0))
     level = lists.group_by("user", "rank").agg(nw.col("item").min(), n=nw.len())
     refuse_rows(level, {SHARED: nw.col("n") > 1})
