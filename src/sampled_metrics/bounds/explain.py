@@ -37,7 +37,7 @@ MOST_TOGETHER = 2_000  # and for several numbers, about a gigabyte at once
 
 @dataclass(frozen=True)
 class Difference:
-    """How one published number compares with another; `explain` returns it for `other`.
+    """How one published number compares with another, as `explain` returns it for `other`.
 
     Attributes
     ----------
@@ -48,9 +48,8 @@ class Difference:
     value : float
         The first number minus the other.
     standard_error : Bounds or None
-        The standard error of the difference, from the least possible one, for two results that
-        agree about each user as far as they can, to that of independent ones. None without the
-        number of users.
+        The standard error of the difference: from that of two results that agree about each user
+        as far as they can, to that of independent ones. None without the number of users.
     interval : Bounds or None
         The interval of the mean difference of independent results (Newcombe 1998, method 10).
     beyond_chance : bool or None
@@ -58,14 +57,6 @@ class Difference:
         standard error; None if the single users' values decide, or their number is not known.
     order_known : bool
         True if the bounds of the two exact metrics do not overlap.
-
-    Examples
-    --------
-    >>> from sampled_metrics import Draw, Recall
-    >>> draw = Draw(100, n_items=3706)
-    >>> found = explain(Recall(10), 0.66, draw, n_users=6040, other=0.64).difference
-    >>> found.beyond_chance, found.order_known
-    (True, False)
     """
 
     other: float
@@ -91,7 +82,7 @@ class Explanation:
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
     bounds : Bounds
         The values that the exact metric can have if `value` is the mean over users and samples, and
-        so are those beside it. They are empty if no ranks at all have these numbers together.
+        so are those beside it; empty if no ranks at all have these numbers together.
     standard_error : float or None
         The largest possible standard error of `value`, and the standard error itself for a metric
         with two values, such as `Recall`. None without the number of users.
@@ -129,11 +120,10 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return what the number says, in sentences."""
-        return "\n".join(_sentences((self,)))
+        return str(Explanations([self]))
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
-        return _as_html(_sentences((self,)))
+        return Explanations([self])._repr_html_()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the numbers as one row, which you can stack with others.
@@ -144,14 +134,6 @@ class Explanation:
             A column for each attribute that is not None. Bounds have two, such as bounds_low and
             bounds_high, the draw has n_items, n_samples and replacement, and the attributes of the
             difference come last, as in difference_value.
-
-        Examples
-        --------
-        >>> from sampled_metrics import AUC, Draw
-        >>> row = explain(AUC(), 0.9, Draw(99, n_items=1000)).to_frame()
-        >>> row[["metric", "value", "bounds_low", "bounds_high"]].round(3)
-          metric  value  bounds_low  bounds_high
-        0    AUC    0.9         0.9          0.9
         """
         import pandas as pd
 
@@ -182,8 +164,7 @@ class Explanations(tuple[Explanation, ...]):
         return "\n".join(_sentences(self))
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
-        return _as_html(_sentences(self))
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(self))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each number, as `Explanation.to_frame` does.
@@ -245,9 +226,8 @@ def explain(
     value : float or list of float
         Its published mean, a share and not a percentage; or one for each metric.
     draw : Draw
-        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: fewer samples
-        than items, at most 100,000 (2,000 for several metrics), and one number of items for all
-        users.
+        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: at most 100,000
+        samples (2,000 for several metrics), fewer than the items, of which all users have as many.
     n_users : int, optional
         Number of users whose values were averaged. Without it, nothing is said about chance.
     other : float or list of float, optional
@@ -278,8 +258,8 @@ def explain(
 
     **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
     computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points
-    :math:`(g(r), M(r))`, so what it can reach is their convex hull. The bounds are its lower and
-    upper end above `value`, or above what is rounded to it. For `Recall` at k, and at K of all,
+    :math:`(g(r), M(r))`: it can reach their convex hull. The bounds are the hull's lower and upper
+    end above `value`, or above what is rounded to it. For `Recall` at k, and at K of all,
 
     .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
               \le \min\Big(1, \frac{v}{g(K)}\Big).
@@ -290,8 +270,7 @@ def explain(
     **Several metrics** are bounded together: by the least and the largest
     :math:`\sum_r \pi_r M(r)` of all distributions :math:`\pi` of the ranks with
     :math:`\sum_r \pi_r g_i(r) = v_i` for each of them, up to rounding and, as in `identified_set`,
-    the solver's tolerance. They are often far narrower than those of each number by itself. If no
-    distribution has all the numbers, the bounds are empty, and the text says so.
+    the solver's tolerance. If no distribution has all the numbers, the bounds are empty.
 
     **The standard error** is over users and samples, if each user's value is drawn independently.
     With a and b the least and the largest value of a sampled rank, their variance is at most
@@ -322,12 +301,6 @@ def explain(
     This takes for granted that every user has the same number of items, that one of them is
     relevant, that all others are equally likely to be drawn, and that users and their samples are
     independent of each other.
-
-    It says more about the cutoff that it resembles.
-
-    >>> low, high = explain(Recall(10), 0.66, draw, exact_metric=Recall(367)).bounds
-    >>> f"{low:.3f} to {high:.3f}"
-    '0.366 to 1.000'
 
     Three numbers of the same system say more together than each by itself.
 
@@ -414,9 +387,8 @@ def _bounds(curves: list[Curve], means: list[Bounds]) -> list[Bounds]:
     if len(curves) == 1:
         return [curves[0].bounds(*means[0])]
     within = {curve.metric: each for curve, each in zip(curves, means, strict=True)}
-    found = {
-        exact: bounds_of_means(within, exact, curves[0].draw) for exact in {c.exact for c in curves}
-    }
+    different = {curve.exact for curve in curves}
+    found = {exact: bounds_of_means(within, exact, curves[0].draw) for exact in different}
     return [found[curve.exact] for curve in curves]
 
 
@@ -460,10 +432,6 @@ def _difference(
 
 def _is_binary(values: FloatArray) -> bool:
     return len(np.unique(values)) <= 2
-
-
-def _as_html(sentences: list[str]) -> str:
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
 
 
 def _listed(numbers: Sequence[tuple[Metric, float]]) -> str:
@@ -681,18 +649,11 @@ class Curve:
             # The hull is concave: its highest point is above that rank, or as near as can be.
             at = np.clip(np.clip(x[np.argmax(y)], *ends[side]), x.min(), x.max())
             height, atoms = _hull_above(x, y, float(at))
-            if not self._look_closer(atoms):
+            # Look closer between the ranks that are mixed there and their neighbors.
+            left = np.clip([i - before for i in atoms for before in (0, 1)], 0, len(x) - 2)
+            near = np.linspace(self.ranks[left], self.ranks[left + 1], FINER + 2)
+            if not self._add(np.rint(near.ravel())):
                 return height
-
-    def _look_closer(self, atoms: list[int]) -> bool:
-        """Look at ranks between those of the atoms and their neighbors; tell if there are any."""
-        near = [
-            np.linspace(self.ranks[i], self.ranks[i + 1], FINER + 2)
-            for atom in atoms
-            for i in (atom - 1, atom)
-            if 0 <= i < len(self.ranks) - 1
-        ]
-        return self._add(np.rint(np.concatenate([np.arange(0), *near])))
 
 
 def _hull_above(x: FloatArray, y: FloatArray, at: float) -> tuple[float, list[int]]:
