@@ -1,14 +1,13 @@
 """From sampled ranks to the distribution of the exact ranks.
 
-The shares of users at each sampled rank are a blurred picture of the shares at each exact rank.
-Once the latter are estimated, every metric follows: it is the mean of ``metric(ranks)`` under the
-estimate. An estimate can also be the `prior` of the estimators that have one.
+Once the shares of users at each exact rank are estimated, every metric follows: it is the mean of
+``metric(ranks)`` under them. They can also be the `prior` of the estimators that have one.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,14 +96,11 @@ def estimate_rank_distribution(
     Notes
     -----
     Ranks that a sample can hardly tell apart share one probability: they form groups, each at most
-    a tenth as long as the standard error with which a user's samples place its rank.
+    a tenth as long as the standard error with which a user's samples place its rank. If users have
+    different numbers of items, :math:`\sum_i f_i` is a mean over the users, each with the
+    distribution :math:`P(i \mid r)` for its own number of items, 0 for the ranks above it.
 
-    If users have different numbers of items, :math:`\sum_i f_i` is a mean over the users, each
-    with the distribution :math:`P(i \mid r)` for its own number of items, which is 0 for the
-    ranks above that number. Memory holds one number for each group and each different triple of
-    sampled rank, number of samples and number of items.
-
-    The stopping rule of "likelihood" needs no second run. With the factor
+    The stopping rule of "likelihood": with the factor
     :math:`c_r = \sum_i f_i P(i \mid r) / \sum_s \pi_s P(i \mid s)` by which the next step
     multiplies :math:`\pi_r`, the mean log-likelihood of any other distribution over the groups is
     higher by at most :math:`\log \max_r c_r` (Lindsay 1983).
@@ -139,11 +135,10 @@ def estimate_rank_distribution(
 def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, IntArray]:
     """Cut the ranks into groups; return the middle rank and the size of each.
 
-    A group is at most a tenth of the standard error wide with which m samples place its ranks,
-    so that inside it the probabilities of all sampled ranks are almost linear in the rank.
-    The standard error is that of the users with the fewest items among those who have such a
-    rank, whose ranks m samples place best. No group goes beyond their last rank.
-    Groups have odd sizes, except for the last up to there, so that the middle is a rank.
+    A group is at most a tenth of the standard error wide with which m samples place its ranks, so
+    that inside it the probabilities of all sampled ranks are almost linear in the rank. That error
+    is of the users with the fewest items among those who have such a rank, whose last rank ends a
+    group. All others have odd sizes, so that the middle is a rank.
     """
     ends = [0]
     for n in n_items.tolist():  # ascending
@@ -233,14 +228,8 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
         product: FloatArray = step / 2 + root * ((q * (slope - q @ slope)) @ p) / gamma
         return product
 
-    solved = minimize(
-        dual,
-        np.zeros(len(f)),
-        jac=True,
-        hessp=hessian_times,
-        method="trust-krylov",
-        options={"gtol": 1e-7},
-    )
+    how: Any = {"method": "trust-krylov", "options": {"gtol": 1e-7}}
+    solved = minimize(dual, np.zeros(len(f)), jac=True, hessp=hessian_times, **how)
     if not solved.jac @ solved.jac < 1e-9:
         reject("gamma", gamma, "nearer to 0.01: the solver finds no solution")
     return shares(solved.x)[0]
@@ -306,12 +295,6 @@ def sample_adaptively(
     array([ 1,  2, 46])
     >>> sample.n_samples
     array([3200,  400,  100])
-
-    The distribution of the ranks can be estimated from such samples, too:
-
-    >>> from sampled_metrics import Draw
-    >>> shares = estimate_rank_distribution(
-    ...     sample.sampled_ranks, Draw(3200, n_items=5000), n_samples=sample.n_samples)
     """
     s = as_integers("sizes", sizes, flat=True)
     if not s.size:

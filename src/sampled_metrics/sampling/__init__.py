@@ -9,7 +9,13 @@ from sampled_metrics.sampling._probabilities import (
     probabilities,
 )
 from sampled_metrics.sampling._quadrature import HEAD, rank_grid
-from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
+from sampled_metrics.sampling._terms import (
+    alike,
+    by_count,
+    relevance_weights,
+    sampled_values,
+    term_values,
+)
 from sampled_metrics.sampling.draw import (
     Draw,
     as_draw,
@@ -26,6 +32,7 @@ __all__ = [
     "HEAD",
     "Draw",
     "WeightedDraw",
+    "alike",
     "as_draw",
     "as_single",
     "blocks",

@@ -55,14 +55,21 @@ def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
     return np.asarray(weight * (ones / ours)[ranks.instance])
 
 
+def alike(*columns: IntArray) -> Iterator[tuple[list[int], IntArray]]:
+    """Yield, in ascending order, each row that the columns hold, and the places where it is."""
+    order = np.lexsort(columns[::-1])
+    rows = np.stack(columns)[:, order]
+    changes = 1 + np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0))
+    for places in np.split(order, changes) if order.size else ():
+        yield [int(column[places[0]]) for column in columns], places
+
+
 def by_count(ranks: Ranks, n: IntArray) -> Iterator[tuple[int, int, IntArray, IntArray]]:
     """Yield each pair of numbers of relevant items and of items, who has it, and their places.
 
     The places of their ranks in `Ranks.best` have the shape (n_instances, n_relevant).
     """
-    some = np.flatnonzero(ranks.n_relevant > 0)
-    pairs = np.stack([ranks.n_relevant[some], n[some]])
-    distinct, which = np.unique(pairs, axis=1, return_inverse=True)
-    for i, (q, items) in enumerate(distinct.T.tolist()):
-        x = some[which.ravel() == i]
+    some = np.flatnonzero(ranks.n_relevant)
+    for (q, items), places in alike(ranks.n_relevant[some], n[some]):
+        x = some[places]
         yield q, items, x, ranks.offsets[x, None] + np.arange(q)
