@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics import Draw, Ranks
 
-__all__ = [
-    "capped_error",
-    "mean_rank_hits",
-    "merged_pmf",
-    "settled",
-    "with_itself_pmf",
-]
+__all__ = ["capped_error", "mean_rank_hits", "merged_pmf", "settled", "with_itself_pmf"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -393,13 +393,7 @@ def _bounds(curves: list[Curve], means: list[Bounds]) -> list[Bounds]:
 
 
 def _difference(
-    curve: Curve,
-    v: float,
-    w: float,
-    bounds: Bounds,
-    behind: Bounds,
-    n_users: int | None,
-    z: float,
+    curve: Curve, v: float, w: float, bounds: Bounds, behind: Bounds, n_users: int | None, z: float
 ) -> Difference:
     """Compare two numbers."""
     difference = v - w

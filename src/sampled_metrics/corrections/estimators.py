@@ -9,14 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._arguments import (
-    FloatArray,
-    as_fields,
-    as_flag,
-    as_integer,
-    as_number,
-    reject,
-)
+from sampled_metrics._arguments import FloatArray, as_fields, as_flag, as_integer, as_number, reject
 from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
 from sampled_metrics.sampling import Draw, number_of_items
