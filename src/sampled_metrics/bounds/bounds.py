@@ -200,26 +200,25 @@ def identified_set(
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow.
     For a band of 0, this can change their second digit. Otherwise they are exact if all ranks are
     looked at: up to 8,192 for a band of 0, and fewer for a wider band or more numbers of items. Of
-    more ranks, a few thousand represent all; interpolating between them widens the band by a few
-    hundredths (more from about a thousand samples on, or with many numbers of items), and the
-    result by the metric's own error bound. The mode of "unimodal" is only known up to an interval
-    of ranks, each twice as long as the one before, in which the distribution may have any form.
+    more ranks, a few thousand represent all, which widens the band by a few hundredths (more from
+    about a thousand samples on, or with many numbers of items), and the result by the metric's own
+    error bound. The mode of "unimodal" is only known up to an interval of ranks, each twice as long
+    as the one before.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
     :math:`n_- \le n \le n_+`, and a group has only to satisfy what is true of all its numbers.
-    If n grows by an item below rank r, no more of the drawn items are above it than before, so
+    As an item more below rank r leaves no more of the drawn items above it,
 
     .. math:: P(S \le j \mid r, n_-) \le P(S \le j \mid r, n)
               \le P(S \le j \mid r, n_+),
 
-    where the left one is 0 if :math:`r > n_-`. Summed over the distribution of n and r, the left
-    side is at most the cumulative share of the sampled rank, and the right side at least. The
-    upper bound of the metric is the largest mean of all distributions of group and rank that
-    satisfy the left inequalities, with the shares of the groups that the instances have; the lower
-    bound is the least under the right ones. Both are wider than they need to be: each uses one side
-    of the band only. `AUC` rises with n, so its lower bound uses :math:`n_-` and its upper one
-    :math:`n_+`. `max_share` then limits the share of each rank within each group.
+    where the left one is 0 if :math:`r > n_-`. The upper bound of the metric is the largest mean of
+    all distributions of group and rank that satisfy the left inequalities on average, with the
+    shares of the groups that the instances have; the lower bound is the least under the right ones.
+    Both are wider than they need to be: each uses one side of the band only. `AUC` rises with n, so
+    its lower bound uses :math:`n_-` and its upper one :math:`n_+`. `max_share` then limits the
+    share of each rank within each group.
 
     Examples
     --------

@@ -274,9 +274,8 @@ def explain(
 
     **The standard error** is over users and samples, if each user's value is drawn independently.
     With a and b the least and the largest value of a sampled rank, their variance is at most
-    :math:`(b - v)(v - a)` (Bhatia & Davis 2000), which is :math:`v (1 - v)` for `Recall`, and no
-    less, as it has two values. If samples alone are random, it is still no larger. The interval is
-    Wilson's (1927), which stays within a and b, and does not shrink to a point at either.
+    :math:`(b - v)(v - a)` (Bhatia & Davis 2000): :math:`v (1 - v)` for `Recall`, whose variance it
+    is. If samples alone are random, it is still no larger. The interval is Wilson's (1927).
 
     Examples
     --------
@@ -302,14 +301,12 @@ def explain(
     relevant, that all others are equally likely to be drawn, and that users and their samples are
     independent of each other.
 
-    Three numbers of the same system say more together than each by itself.
+    Two numbers of the same system say more together than each by itself.
 
-    >>> several = [Recall(1), Recall(5), Recall(10)]
-    >>> for one in explain(several, [0.30, 0.55, 0.66], draw):
+    >>> for one in explain([Recall(1), Recall(10)], [0.30, 0.66], draw):
     ...     print(one.metric, f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
-    Recall@1 0.000 to 0.291
-    Recall@5 0.000 to 0.327
-    Recall@10 0.000 to 0.377
+    Recall@1 0.000 to 0.300
+    Recall@10 0.000 to 0.383
     """
     several = not isinstance(metric, Metric) and isinstance(metric, Sequence)
     if several:
@@ -563,8 +560,8 @@ ROUNDING = 1e-9  # by which a mean that was computed may miss what is possible
 class Curve:
     """The points (g(r), M(r)) of the ranks looked at so far, and means rounded by `slack` at most.
 
-    Near its ends g changes by less than rounding shows. So the first coordinate is kept twice: as
-    what a rank's g is above the least value, and as what it is below the largest.
+    Near its ends g changes by less than rounding shows. So it is kept twice: as what it is above
+    the least value, and below the largest.
     """
 
     def __init__(self, metric: Metric, exact: Metric, draw: Draw, slack: float) -> None:
@@ -653,8 +650,8 @@ class Curve:
 def _hull_above(x: FloatArray, y: FloatArray, at: float) -> tuple[float, list[int]]:
     """Return the height of the upper hull of points at a place, and which points it mixes there.
 
-    Of all segments above the place, the highest is on the hull. From any one, the better end is
-    found on one side in turn. If neither end can be improved, all points are below its line.
+    Of all segments above the place, the highest is on the hull. Its ends are improved in turn; if
+    neither can be, all points are below its line.
     """
     here, left, right = (np.flatnonzero(side) for side in (x == at, x < at, x > at))
     single = (float(y[here].max()), [int(here[np.argmax(y[here])])]) if here.size else None

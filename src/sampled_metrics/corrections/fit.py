@@ -144,8 +144,8 @@ class Problem:
         """Weights p(r), probabilities P(i | r) and metric M(r), at a few ranks that represent all.
 
         Their shapes are (n_ranks,), (n_ranks, n_samples + 1) and (n_ranks,). Weighted sums of
-        products of two of these are means over all ranks, up to rounding. For a metric that is not
-        smooth in the rank up to its cutoff, the ranks are all ranks.
+        products of two of them are means over all ranks, up to rounding. The ranks are all ranks
+        for a metric that is not smooth in the rank up to its cutoff.
 
         Raises
         ------
@@ -258,8 +258,7 @@ class CorrectedMetric:
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
 
-        The table takes up to q fits, or up to k with a cutoff k, of a few milliseconds each with
-        the estimators of this package; it is fitted at the first call and then kept.
+        The table takes up to q fits, or k with a cutoff k; it is kept from the first call on.
 
         Parameters
         ----------
@@ -320,8 +319,8 @@ class CorrectedMetric:
         ----------
         sampled_ranks : Ranks or array_like of int
             Sampled ranks, from 1 to ``n_samples + q`` with q relevant items; a plain array holds
-            one relevant item per entry. The estimate is its mean over all ways to break ties. If
-            the draw has a number of items for each instance, these are the last axis.
+            one relevant item per entry. Estimates are means over all ways to break ties. If the
+            draw has a number of items for each instance, these are the last axis.
 
         Returns
         -------
@@ -516,9 +515,8 @@ def _at(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
 class Estimator(ABC):
     """A way to turn sampled ranks into estimates of a metric.
 
-    To write an estimator of your own, derive a frozen dataclass (``eq=False``) from this class,
-    with its parameters as fields and one method, `solve`. Everything in this package then works
-    with it.
+    To write one of your own, derive a frozen dataclass (``eq=False``) from this class, with its
+    parameters as fields and one method, `solve`.
 
     Examples
     --------
