@@ -58,9 +58,8 @@ def known_sizes(ranks: Ranks) -> IntArray:
 def with_itself_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     r"""Compute the sampled rank's distribution if the held-out item competes with itself.
 
-    Each draw is one of all n candidates, the held-out item among them, with replacement. A copy
-    of it has its score, so that it ties. If a share v of the :math:`t + 1` items level with it
-    wins, with :math:`b - 1` items above,
+    Draws are with replacement from all n candidates, the held-out item among them; a copy of it
+    ties. If a share v of the :math:`t + 1` items level with it wins, with :math:`b - 1` above,
 
     .. math:: P(\tilde r = 1 + h) = \int \binom{m}{h} p_v^h (1 - p_v)^{m - h} \, dv,
               \qquad p_v = \frac{b - 1 + v (t + 1)}{n},
@@ -108,8 +107,8 @@ def with_itself_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> Floa
 def merged_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArray:
     """Compute the sampled rank's distribution if a drawn held-out item is counted once.
 
-    Of all n candidates, the held-out item among them, `n_samples` different ones are drawn. The
-    held-out item is added, and is there once, whether it was drawn or not.
+    Of all n candidates, `n_samples` different ones are drawn. The held-out item is added, and is
+    there once, whether it was drawn or not.
 
     Parameters
     ----------

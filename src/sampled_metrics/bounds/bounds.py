@@ -52,8 +52,8 @@ class Bounds(NamedTuple):
     Attributes
     ----------
     low, high : float
-        The two ends. Both are NaN where nothing is left between them: no ranks at all explain what
-        was observed, so something that was taken for granted is not so.
+        The two ends. Both are NaN if no ranks at all explain what was observed, so that something
+        that was taken for granted is not so.
     """
 
     low: float
@@ -92,8 +92,8 @@ def metric_bounds(
     metric : Metric
         The metric, such as ``Recall(k=10)``.
     draw : Draw
-        The draw, with its `n_items`: one number, or one for each instance; it may leave them out if
-        the ranks know their `catalog`.
+        The draw, with its `n_items`: one number or one for each instance, unless the ranks know
+        their `catalog`.
     confidence : float
         Probability of the band, above 0 and below 1.
     shape, max_share
@@ -102,9 +102,8 @@ def metric_bounds(
     Returns
     -------
     Bounds
-        The numbers ``low`` and ``high``. Both are NaN if no ranks explain the sample, which happens
-        with a probability of at most 1 - `confidence` if it was drawn as `draw` says, and `shape`
-        and `max_share` hold.
+        Both ends are NaN if no ranks explain the sample, which happens with a probability of at
+        most 1 - `confidence` if it was drawn as `draw` says, and `shape` and `max_share` hold.
 
     Raises
     ------
@@ -185,8 +184,7 @@ def identified_set(
     Returns
     -------
     Bounds
-        The numbers ``low`` and ``high``, both NaN if no rank distribution (of the shape) explains
-        the shares.
+        Both ends are NaN if no rank distribution (of the shape) explains the shares.
 
     Raises
     ------

@@ -145,16 +145,15 @@ def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale:
         return _Runs(first, length, np.ones_like(first), 1 / length)
     if n is None:
         raise ValueError('n_items is None; scale "share" needs the number of ranked items')
-    if (n < 2).any():
-        refuse("n_items", n, n < 2, 'at least 2 on the scale "share"')
+    refuse("n_items", n, n < 2, 'at least 2 on the scale "share"')
     return _Runs(first, length, n - 1, 1 / length)
 
 
 def _lead_over_ranks(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArray]:
     """Return ranks, ascending, and the lead there: all that is needed to know it everywhere.
 
-    Between the ranks where a run begins or is over, the lead changes evenly. So of each such piece
-    the first and the last rank suffice, and the rank where the other side gets ahead.
+    Between the ranks where a run begins or is over, the lead changes evenly: the first and the last
+    of them suffice, and the rank where the other side gets ahead.
     """
     ends = np.concatenate([runs.first, runs.first + runs.length])
     starts, where = np.unique(ends, return_inverse=True)

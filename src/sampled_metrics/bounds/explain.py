@@ -88,8 +88,8 @@ class Explanation:
         with two values, such as `Recall`. None without the number of users.
     interval : Bounds or None
         The interval of the mean over all users and samples, by Wilson's method: its confidence is
-        less where the mean is within a few users' shares of an end. Of several numbers, all
-        intervals hold at once with this confidence (Bonferroni).
+        less where the mean is within a few users' shares of an end. Those of several numbers hold
+        at once (Bonferroni).
     bounds_with_error : Bounds or None
         The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None

@@ -114,7 +114,12 @@ def estimate_rank_distribution(
     refuse("sampled_ranks", sampled, between, "1 or n_samples + 1 where n_items is 2")
     ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
-        shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
+        import pandas as pd
+
+        kinds = pd.DataFrame({"n": n, "m": m, "i": sampled}).groupby(["n", "m", "i"]).size()
+        n, m, sampled, users = kinds.reset_index().to_numpy().T
+        p = _likelihoods(ranks[:, None], n, m, sampled - 1, replacement=draw.replacement)
+        shares = _by_likelihood(p, users / users.sum(), sizes, stop)
     else:
         rule = 'the same for all unless method is "likelihood"'
         for name, each in (("draw.n_items", n), ("n_samples", m)):
@@ -146,23 +151,8 @@ def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, 
     return (first + last) // 2, last - first + 1
 
 
-def _by_likelihood(
-    sampled: IntArray,
-    m: IntArray,
-    n: IntArray,
-    ranks: IntArray,
-    sizes: IntArray,
-    tolerance: float,
-    *,
-    replacement: bool,
-) -> FloatArray:
+def _by_likelihood(p: FloatArray, f: FloatArray, sizes: IntArray, tolerance: float) -> FloatArray:
     """Return the share of each group of ranks by expectation maximization."""
-    import pandas as pd
-
-    by = {"n": n, "m": m, "sampled": sampled}
-    n, m, sampled, users = pd.DataFrame(by).groupby([*by]).size().reset_index().to_numpy().T
-    p = _likelihoods(ranks[:, None], n, m, sampled - 1, replacement=replacement)
-    f = users / users.sum()
     shares: FloatArray = sizes / sizes.sum()
     for _ in range(MAX_ITERATIONS):
         factor = p @ (f / (shares @ p))
@@ -177,8 +167,7 @@ def _likelihoods(
 ) -> FloatArray:
     """Return the likelihood of each rank given hits above it, up to a factor for each column.
 
-    What does not depend on the rank cancels in every step: how many orders of the draws, or rules
-    to go on drawing, lead to these hits.
+    What does not depend on the rank, such as the number of orders of the draws, cancels.
     """
     from scipy.special import gammaln, xlog1py, xlogy
 
@@ -197,9 +186,9 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
     r"""Return the share of each group of ranks by maximal entropy.
 
     The minimum has shares :math:`q_r \propto s_r \exp(-\sum_i P(i | r) u_i / \gamma)` with sizes
-    s and one multiplier u for each sampled rank that was seen, the minimum of the dual problem.
-    With :math:`u = \sqrt{w} v`, where w is the weight of the square, that problem is strongly
-    convex, and its squared gradient is how far the objective is above its minimum.
+    s and one multiplier u for each sampled rank that was seen. With :math:`u = \sqrt{w} v`, where w
+    is the weight of the square, the dual problem is strongly convex, and its squared gradient is
+    how far the objective is above its minimum.
     """
     from scipy.optimize import minimize
 
@@ -254,8 +243,8 @@ def sample_adaptively(
 ) -> AdaptiveSample:
     """Draw more items for those users whose relevant item is still first in its sample.
 
-    Every user's sample grows to ``sizes[0]`` items, then to ``sizes[1]`` and so on. It stops
-    growing once it has an item above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
+    Every user's sample grows to ``sizes[0]`` items, ``sizes[1]`` and so on, until it has an item
+    above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
 
     Parameters
     ----------

@@ -305,8 +305,8 @@ class Draw:
             raise ValueError(
                 "draw.shared is True; draw items and rank them: ranks do not say which"
             )
-        if self.replacement is not True and (bad := n > MAX_HYPERGEOMETRIC).any():
-            refuse("n_items", n, bad, "at most 10**9 without replacement")
+        too_many = (n > MAX_HYPERGEOMETRIC) & (self.replacement is not True)
+        refuse("n_items", n, too_many, "at most 10**9 without replacement")
         runs = range(times or 1)
         exact = np.stack([rows.break_ties("random", rng=generator).best for _ in runs])
         m = self._numbers_of_samples(rows, len(exact), generator)
@@ -562,8 +562,7 @@ def one_sampled_each(
     same_index(sampled_ranks=sampled_ranks, n_samples=n_samples)
     drawn = draw.n_samples if n_samples is None else n_samples
     m = one_or_one_each("n_samples", drawn, shape, 1, "sampled_ranks")
-    if (bad := m > draw.n_samples).any():
-        refuse("n_samples", m, bad, f"at most draw.n_samples, {draw.n_samples}")
+    refuse("n_samples", m, m > draw.n_samples, f"at most draw.n_samples, {draw.n_samples}")
     items = np.asarray(draw.n_items)
     n = one_or_one_each("draw.n_items", items, shape, 2, "sampled_ranks")
     check_sampled("sampled_ranks", rows, m.ravel())

@@ -101,8 +101,7 @@ class WeightedDraw:
         if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
             raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
         w: FloatArray = given.astype(np.float64)
-        if (bad := ~(np.isfinite(w) & (w >= 0))).any():
-            refuse("weights", given, bad, "finite and 0 or above")
+        refuse("weights", given, ~(np.isfinite(w) & (w >= 0)), "finite and 0 or above")
         vars(self).update(n_samples=m, weights=read_only(w), replacement=again)
         largest = w.max(axis=-1, keepdims=True)
         for row in np.argwhere(largest[..., 0] == 0)[:1].tolist():
@@ -111,8 +110,8 @@ class WeightedDraw:
             )
         if again:
             return
-        if (bad := (w > 0) & (w < SMALLEST * largest)).any():
-            refuse("weights", w, bad, f"0 or at least {SMALLEST} times the largest")
+        rule = f"0 or at least {SMALLEST} times the largest"
+        refuse("weights", w, (w > 0) & (w < SMALLEST * largest), rule)
         if (few := np.count_nonzero(w, axis=-1).min()) < m:
             raise ValueError(
                 f"n_samples is {m}; without replacement it must be at most the number of positive "
