@@ -105,15 +105,11 @@ def dominates(
     Dominance(crossings=(40, 743), ahead=0.2, ahead_at=40, behind=0.4, behind_at=1548)
     """
     as_choice("scale", scale, ("rank", "share"))
-    ours, theirs = (_runs(name, x, n_items, scale) for name, x in (("a", a), ("b", b)))
-    size_a, size_b = len(ours.first), len(theirs.first)
+    both = [_runs(name, x, n_items, scale) for name, x in (("a", a), ("b", b))]
+    size_a, size_b = (len(first) for first, *_ in both)
+    first, length, others = map(np.concatenate, zip(*both, strict=True))
     # Counts, not shares, are summed: they are whole without ties, and whole numbers add up exactly.
-    runs = _Runs(
-        np.concatenate([ours.first, theirs.first]),
-        np.concatenate([ours.length, theirs.length]),
-        np.concatenate([ours.others, theirs.others]),
-        np.concatenate([size_b / ours.length, -size_a / theirs.length]),
-    )
+    runs = _Runs(first, length, others, np.repeat([size_b, -size_a], [size_a, size_b]) / length)
     noise = 1e-6 * min(size_a, size_b)
     if scale == "share" and (runs.others != runs.others[0]).any():
         points, lead = _lead_over_shares(runs, noise)
@@ -132,7 +128,9 @@ class _Runs(NamedTuple):
     height: FloatArray
 
 
-def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale: str) -> _Runs:
+def _runs(
+    name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale: str
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return where the curve of one recommender rises, or say what is missing."""
     rows, _ = as_ranks(given, n_items, name)
     check_exact(name, rows)
@@ -142,11 +140,11 @@ def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale:
     if not first.size:
         raise ValueError(f"{name} is empty; {name} must hold a rank")
     if scale == "rank":
-        return _Runs(first, length, np.ones_like(first), 1 / length)
+        return first, length, np.ones_like(first)
     if n is None:
         raise ValueError('n_items is None; scale "share" needs the number of ranked items')
     refuse("n_items", n, n < 2, 'at least 2 on the scale "share"')
-    return _Runs(first, length, n - 1, 1 / length)
+    return first, length, n - 1
 
 
 def _lead_over_ranks(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArray]:

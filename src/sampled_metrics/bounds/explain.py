@@ -167,12 +167,7 @@ class Explanations(tuple[Explanation, ...]):
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each number, as `Explanation.to_frame` does.
-
-        Returns
-        -------
-        DataFrame
-        """
+        """Return a row for each number, as `Explanation.to_frame` does."""
         import pandas as pd
 
         return pd.concat([one.to_frame() for one in self], ignore_index=True)
@@ -442,8 +437,7 @@ def _sentences(found: Sequence[Explanation]) -> list[str]:
         f"{_count(m, 'other')}, drawn {drawn} replacement from the other {n - 1:,}."
     ]
     if one.decimals < 4:
-        half = 0.5 * 10.0**-one.decimals
-        said[0] += f" In print it is rounded by up to {half:g}."
+        said[0] += f" In print it is rounded by up to {0.5 * 10.0**-one.decimals:g}."
     for each in found:
         if each.metric.k is not None and each.cutoff is not None:
             top = min(each.metric.k, m + 1)

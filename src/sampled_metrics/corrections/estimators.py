@@ -301,11 +301,9 @@ class MappedCutoff(Estimator):
         ValueError
             If the draw does not have one number of items for all instances.
         """
-        return self._cutoffs(number_of_items(draw), draw.n_samples)
-
-    def _cutoffs(self, n: int, m: int) -> FloatArray:
         from scipy.special import gammaln
 
+        n, m = number_of_items(draw), draw.n_samples
         k = np.arange(1, m + 2)
         if self.mapping == "beta":
             log_rise = gammaln(k + self.a) - gammaln(k)  # the ratio itself can overflow
@@ -320,9 +318,8 @@ class MappedCutoff(Estimator):
             reject("metric", problem.metric, "Recall for MappedCutoff")
         if problem.n_relevant > 1:
             reject("n_relevant", problem.n_relevant, "1 for MappedCutoff")
-        n, m = problem.n_items, problem.n_samples
-        k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
-        return (np.arange(1, m + 2) <= k).astype(np.float64)
+        k = 1 + np.argmin(np.abs(self.cutoffs(problem.draw) - problem.metric.k))
+        return (np.arange(1, problem.n_samples + 2) <= k).astype(np.float64)
 
 
 def _triangle(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:

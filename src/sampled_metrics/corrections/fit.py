@@ -152,10 +152,8 @@ class Problem:
         ValueError
             If such a metric meets so many items that not all ranks fit in memory.
         """
-        if self.prior is None:
-            ranks, weights, p = _uniform_design(self.draw, self._far_cut)
-        else:
-            ranks, weights, p = _design(self.draw, self._far_cut, self.prior)
+        given, uniform = (self.draw, self._far_cut), self.prior is None
+        ranks, weights, p = _uniform_design(*given) if uniform else _design(*given, self.prior)
         if self.metric.smooth or self._is_smooth(ranks, weights):
             return weights, p, self.exact_values(ranks)
         n, m = self.n_items, self.n_samples
@@ -389,8 +387,8 @@ class CorrectedMetric:
         --------
         >>> from sampled_metrics import Draw, Recall, Uncorrected
         >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
-        >>> fitted.expectation([100, 1000]).round(3)
-        array([1.   , 0.466])
+        >>> fitted.expectation([100, 1000]).round(3), fitted.variance([100, 1000]).round(3)
+        (array([1.   , 0.466]), array([0.   , 0.249]))
         """
         rows, shape, real = self._exact(ranks, draw)
         if rows.is_one_each and rows.gains is None:
@@ -437,13 +435,6 @@ class CorrectedMetric:
         ------
         ValueError
             As `expectation`.
-
-        Examples
-        --------
-        >>> from sampled_metrics import Draw, Recall, Uncorrected
-        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
-        >>> fitted.variance([1, 1000]).round(3)
-        array([0.   , 0.249])
         """
         rows, shape, real = self._exact(ranks, draw)
         if not (rows.is_one_each and rows.gains is None):

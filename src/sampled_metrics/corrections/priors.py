@@ -64,7 +64,7 @@ def estimate_rank_distribution(
     draw : Draw
         The draw, with its `n_items`: one number, or, for "likelihood", also one per user.
     n_samples : int or array_like of int, optional
-        Number of items that were drawn for each user. Give it if some samples ended before
+        Number of items that were drawn for each user, if some samples ended before
         ``draw.n_samples``, as with `sample_adaptively`. Only "likelihood" takes different numbers.
     method : {"likelihood", "entropy"}
         What to optimize.

@@ -187,10 +187,8 @@ def read_sequences(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Raises
     ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file is empty or damaged, or a line is not two whole numbers with a space between.
+    OSError, ValueError
+        As `read_ratings`; a line must be two whole numbers with a space between.
 
     Examples
     --------
@@ -241,10 +239,8 @@ def load_amazon(
 
     Raises
     ------
-    OSError
-        If a local file is missing or the download fails; the message says how to do it by hand.
-    ValueError
-        If a file is not what it should be.
+    OSError, ValueError
+        As `load_movielens_1m`.
 
     Examples
     --------

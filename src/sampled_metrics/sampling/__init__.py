@@ -1,6 +1,7 @@
 """What an evaluation on sampled items reports: the draws, and the probabilities behind them."""
 
 from sampled_metrics.sampling._probabilities import (
+    alike,
     blocks,
     chain_probabilities,
     expectation,
@@ -9,13 +10,7 @@ from sampled_metrics.sampling._probabilities import (
     probabilities,
 )
 from sampled_metrics.sampling._quadrature import HEAD, rank_grid
-from sampled_metrics.sampling._terms import (
-    alike,
-    by_count,
-    relevance_weights,
-    sampled_values,
-    term_values,
-)
+from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
 from sampled_metrics.sampling.draw import (
     Draw,
     as_draw,

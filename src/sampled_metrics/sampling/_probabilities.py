@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sampled_metrics._arguments import FloatArray, IntArray
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling._quadrature import gauss_rule
-from sampled_metrics.sampling._terms import alike
 
 BLOCK = 2**19  # numbers of a series that are in memory at once
 SMALL = 2**16  # of probabilities, which pass many times through the processor: its cache holds them
@@ -173,6 +172,15 @@ def _smooth_groups(n_items: IntArray, m: int, *, replacement: bool) -> list[IntA
         return [np.arange(len(n_items))] if len(n_items) > enough else []
     # Checked: from n = 3m on, the error is as small as with replacement.
     return [x for (n,), x in alike(n_items) if len(x) > enough and n >= 4 * m]
+
+
+def alike(*columns: IntArray) -> Iterator[tuple[list[int], IntArray]]:
+    """Yield, in ascending order, each row that the columns hold, and the places where it is."""
+    order = np.lexsort(columns[::-1])
+    rows = np.stack(columns)[:, order]
+    changes = 1 + np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0))
+    for places in np.split(order, changes) if order.size else ():
+        yield [int(column[places[0]]) for column in columns], places
 
 
 def blocks(length: int, width: int) -> Iterator[slice]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sampled_metrics._arguments import FloatArray, IntArray
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, one_relevant_each, trusted
+from sampled_metrics.sampling._probabilities import alike
 
 
 def sampled_values(metric: Metric, m: int) -> FloatArray:
@@ -53,15 +54,6 @@ def relevance_weights(metric: Metric, ranks: Ranks) -> FloatArray:
     ours, ones = (np.broadcast_to(metric.normalizer(x), len(x)) for x in (graded, plain))
     weight: FloatArray = metric.relevance_weight(ranks.gains)
     return np.asarray(weight * (ones / ours)[ranks.instance])
-
-
-def alike(*columns: IntArray) -> Iterator[tuple[list[int], IntArray]]:
-    """Yield, in ascending order, each row that the columns hold, and the places where it is."""
-    order = np.lexsort(columns[::-1])
-    rows = np.stack(columns)[:, order]
-    changes = 1 + np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0))
-    for places in np.split(order, changes) if order.size else ():
-        yield [int(column[places[0]]) for column in columns], places
 
 
 def by_count(ranks: Ranks, n: IntArray) -> Iterator[tuple[int, int, IntArray, IntArray]]:

@@ -45,19 +45,14 @@ from sampled_metrics.ranks import (
     check_sampled,
 )
 from sampled_metrics.sampling._probabilities import (
+    alike,
     blocks,
     expectation,
     expectation_over_ties,
     nodes_of_ties,
     probabilities,
 )
-from sampled_metrics.sampling._terms import (
-    alike,
-    by_count,
-    relevance_weights,
-    sampled_values,
-    term_values,
-)
+from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
 from sampled_metrics.sampling.weighted import WeightedDraw
 
 __all__ = ["Draw"]
@@ -322,16 +317,6 @@ class Draw:
     def rows_of(self, ranks: Ranks | ArrayLike) -> tuple[Ranks, IntArray, tuple[int, ...]]:
         """Return exact ranks that fit this draw, their numbers of items, and the shape of results.
 
-        Parameters
-        ----------
-        ranks : Ranks or array_like of int
-            The instances.
-
-        Returns
-        -------
-        tuple of Ranks, ndarray of int64 and tuple of int
-            The shape is that of an array, else (n_instances,).
-
         Raises
         ------
         ValueError
@@ -355,17 +340,7 @@ class Draw:
         return rows, n, shape
 
     def take(self, index: Any) -> Draw:
-        """Return the draw for some of the instances.
-
-        Parameters
-        ----------
-        index : slice or array_like
-            A slice, a mask, or the positions of the instances.
-
-        Returns
-        -------
-        Draw
-        """
+        """Return the draw for some of the instances: a slice, a mask, or their positions."""
         no_labels("index", index, "pass index.to_numpy() in the order of the instances")
         sizes = self.n_samples, self.n_items
         m, n = (each[index] if isinstance(each, np.ndarray) else each for each in sizes)
@@ -374,17 +349,9 @@ class Draw:
     def cases(self, rows: Ranks) -> Iterator[tuple[IntArray, FloatArray, Draw]]:
         """Yield the draws of one number of samples each that this one is made of.
 
-        Parameters
-        ----------
-        rows : Ranks
-            Instances from `rows_of`.
-
-        Yields
-        ------
-        tuple of ndarray, ndarray and Draw
-            Places of instances with relevant items, the probability that each of them has so many
-            sampled items, and the draw of so many: where repeats are merged, one without
-            replacement, as given how many items are different, all such sets are equally likely.
+        Each comes with the places of instances with relevant items, among those of `rows_of`, and
+        the probability that they have so many sampled items. Where repeats are merged, the draw is
+        without replacement: all sets of so many different items are equally likely.
         """
         if self.replacement == "merged":
             numbers = self._numbers(rows)
