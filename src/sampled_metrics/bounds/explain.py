@@ -152,10 +152,7 @@ class Explanation:
 
 
 class Explanations(tuple[Explanation, ...]):
-    """What several numbers of one system mean together: a tuple of an `Explanation` for each.
-
-    `explain` returns it; print it to read it.
-    """
+    """What several numbers of one system mean together; `explain` returns it: print it."""
 
     __slots__ = ()
 

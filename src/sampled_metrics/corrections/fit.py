@@ -221,18 +221,12 @@ def _uniform_gram(draw: Draw, cut: int | None) -> FloatArray:
 
 
 class CorrectedMetric:
-    """An estimate of a metric for each sampled rank; call it on sampled ranks.
-
-    `Estimator.fit` returns it.
+    """An estimate of a metric for each sampled rank, from `Estimator.fit`; call it on such ranks.
 
     Attributes
     ----------
-    metric : Metric
-        The metric that is estimated.
-    draw : Draw
-        The draw that the table was fitted for.
-    estimator : Estimator
-        The estimator that was fitted.
+    metric, draw, estimator
+        The metric that is estimated, the draw that it was fitted for, and the estimator.
     """
 
     def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:

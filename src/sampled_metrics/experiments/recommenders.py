@@ -1,8 +1,4 @@
-"""Training events to scores: the recommenders of the paper's experiment.
-
-A recommender has ``fit(train)`` and ``scores(users)``. Ranking needs only ``scores``, so any object
-that returns an array of shape (len(users), n_items) from it can be ranked.
-"""
+"""Training events to scores: the recommenders of the paper's experiment."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def probabilities(
 ) -> FloatArray:
     """Return the probability of each sampled rank, shape ``ranks.shape + (m + 1,)``.
 
-    It is a polynomial of degree m in the rank, and is computed as such: between whole numbers it
-    may be negative without replacement.
+    It is a polynomial of degree m in the rank: between whole numbers it may be negative without
+    replacement.
     """
     h = np.arange(m, dtype=np.float64).reshape(-1, *(1,) * np.ndim(ranks))
     above, below = np.asarray(ranks - 1.0), np.asarray(n_items - ranks * 1.0)

@@ -342,7 +342,7 @@ class Draw:
     def take(self, index: Any) -> Draw:
         """Return the draw for some of the instances: a slice, a mask, or their positions."""
         no_labels("index", index, "pass index.to_numpy() in the order of the instances")
-        sizes = self.n_samples, self.n_items
+        sizes: Any = self.n_samples, self.n_items
         m, n = (each[index] if isinstance(each, np.ndarray) else each for each in sizes)
         return Draw(m, n_items=n, replacement=self.replacement, shared=self.shared)
 

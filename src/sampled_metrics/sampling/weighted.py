@@ -79,11 +79,9 @@ class WeightedDraw:
 
     Examples
     --------
-    Of six items, the first and the fourth are ranked above the relevant one, with 60 percent of
-    the weight.
+    Of six items, the first and the fourth are above the relevant one: 60 percent of the weight.
 
-    >>> weights = [50, 20, 10, 10, 5, 5]
-    >>> above = [True, False, False, True, False, False]
+    >>> weights, above = [50, 20, 10, 10, 5, 5], [True, False, False, True, False, False]
     >>> WeightedDraw(2, weights).pmf(above)
     array([0.16, 0.48, 0.36])
     >>> WeightedDraw(2, weights, replacement=False).pmf(above).round(4)
@@ -166,8 +164,7 @@ class WeightedDraw:
 
         Examples
         --------
-        >>> weights = 1 / np.arange(1, 201)
-        >>> draw = WeightedDraw(20, weights, replacement=False)
+        >>> draw = WeightedDraw(20, 1 / np.arange(1, 201), replacement=False)
         >>> above = np.arange(200) % 4 == 0
         >>> draw.pmf(above)[:6].round(4)
         array([0.    , 0.0028, 0.0239, 0.0882, 0.1838, 0.2441])
