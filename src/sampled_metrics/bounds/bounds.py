@@ -212,11 +212,11 @@ def identified_set(
               \le P(S \le j \mid r, n_+),
 
     where the left one is 0 if :math:`r > n_-`. The upper bound of the metric is the largest mean of
-    all distributions of group and rank that satisfy the left inequalities on average, with the
-    shares of the groups that the instances have; the lower bound is the least under the right ones.
-    Both are wider than they need to be: each uses one side of the band only. `AUC` rises with n, so
-    its lower bound uses :math:`n_-` and its upper one :math:`n_+`. `max_share` then limits the
-    share of each rank within each group.
+    all distributions of group and rank, with the instances' shares of the groups, whose mean of the
+    left side is at most the cumulative share of the sampled rank; the lower bound is the least of
+    those whose mean of the right side is at least this share. Both are wider than they need to be:
+    each uses one side of the band only. `AUC` rises with n, so its lower bound uses :math:`n_-` and
+    its upper one :math:`n_+`. `max_share` then limits the share of each rank within each group.
 
     Examples
     --------
