@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from make_ranks import RECOMMENDERS
+from popular_pmf import popular_pmf
 from tqdm import tqdm
 
 from sampled_metrics.experiments import load_movielens_1m
-from sampled_metrics_book.codes import popular_pmf
 
 PATH = Path(__file__).parents[1] / "book" / "data" / "movielens_popular_draws.csv"
 N_SAMPLES, K = 100, 10

@@ -29,13 +29,11 @@ ADVICE = "Write a number as in 0.5, 1/2, 50 % or 1,234."
 class Answer:
     """The right answer of an exercise: call it to check another answer.
 
-    Whole numbers, truth values and texts must agree exactly. Where the right answer has a decimal
-    point, a number must agree with it to one unit in the third significant digit.
-    Where the answer is True or False, 1 counts as True and 0 as False.
-    A text that reads as a number is this number: ".5", "1/2", "50 %", "1,234".
-    Arrays, tables, lists and dicts are checked entry by entry; entries that are not filled in are
-    reported as missing. If a dict, Series or frame has the labels of the answer, entries are found
-    by them, otherwise by their order.
+    Whole numbers, truth values (1 is True, 0 is False) and texts must agree exactly; where the
+    right answer has a decimal point, to one unit in the third significant digit. A text that reads
+    as a number is this number: ".5", "1/2", "50 %", "1,234".
+    Arrays, tables, lists and dicts are checked entry by entry, found by the labels of the answer if
+    they have them, otherwise by their order; `...` is an entry that is not filled in.
 
     Parameters
     ----------

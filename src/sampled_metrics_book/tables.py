@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from pandas.api.types import (
-    is_bool_dtype,
     is_float,
     is_float_dtype,
     is_integer,
@@ -104,19 +103,14 @@ def _text(value: object) -> str:
 
 def _format(column: pd.Series[Any], digits: int | None) -> Callable[[Any], str] | None:
     """Return what writes this column's numbers, or None if it holds no numbers."""
-    if is_bool_dtype(column):
-        return None
+    form: Any = None
     if is_integer_dtype(column):
-        return lambda value: "–" if pd.isna(value) else f"{value:,d}"
-    if not is_float_dtype(column):
-        return None
-    chosen = pd.options.display.float_format
-    if digits is None and chosen is not None:
-        return lambda value: "–" if pd.isna(value) else str(chosen(value))
-    largest = float(column.abs().max())
-    if digits is None and 0 < largest < 1e-3:
-        return lambda value: "–" if pd.isna(value) else f"{value:.2g}"
-    if digits is None:
-        size = math.floor(math.log10(largest)) if largest > 0 and math.isfinite(largest) else 0
-        digits = min(max(2 - size, 0), 3)
-    return lambda value: "–" if pd.isna(value) else f"{value:,.{digits}f}"
+        form = "{:,d}".format
+    elif is_float_dtype(column):
+        largest, form = float(column.abs().max()), pd.options.display.float_format
+        if digits is None and form is None and 0 < largest < 1e-3:
+            form = "{:.2g}".format
+        elif digits is not None or form is None:
+            size = math.floor(math.log10(largest)) if 0 < largest < math.inf else 0
+            form = f"{{:,.{min(max(2 - size, 0), 3) if digits is None else digits}f}}".format
+    return form and (lambda value: "–" if pd.isna(value) else str(form(value)))

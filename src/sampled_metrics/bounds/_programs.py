@@ -76,10 +76,7 @@ def lengths_of(nodes: IntArray, n: int) -> FloatArray:
 
 
 def end_of(nodes: IntArray, group: Group, n: int, metric: Metric, draw: Draw) -> End:
-    """Look at the nodes of a group as if all its instances had n items; later ranks are the n-th.
-
-    Of n items, nothing sampled is below the n-th: like a rank behind, it is the last of a sample.
-    """
+    """Look at a group's nodes as if all its instances had n items; later ranks are the n-th."""
     m, replacement = draw.n_samples, draw.replacement
 
     def values(ranks: IntArray) -> FloatArray:
@@ -130,10 +127,7 @@ def _interpolation_error(nodes: IntArray, n: int, m: int, *, replacement: bool) 
 
 
 def modes(shape: str | None, size: int) -> list[tuple[int, int]]:
-    """Return intervals of nodes: densities rise before, do as they like within, and fall behind.
-
-    Also where the interval is empty, the mode may be the last node before or the first behind.
-    """
+    """Return intervals of nodes: densities rise before, do as they like within, and fall behind."""
     if shape is None:
         return [(0, size)]
     if shape == "decreasing":
@@ -152,9 +146,9 @@ def extreme(
 ) -> float | None:
     """Return the least mean of `exact` (`sign` 1) or the largest (-1), None if none is possible.
 
-    What rises up to a node is a mixture of uniform distributions that end there, what falls from
-    a node on is one of those that begin there. So the unknowns are the shares of such atoms and of
-    single nodes, and the cumulative probabilities of what is observed.
+    What rises up to a node mixes uniform distributions that end there, what falls from a node those
+    that begin there. The unknowns are the shares of such atoms and of single nodes, and the
+    cumulative probabilities of what is observed.
     """
     from scipy.optimize import linprog
 

@@ -43,6 +43,7 @@ MAX_GROUPS = 16  # of instances with similar numbers of items
 SLACK = 1e-7  # of the band: the solver's tolerance; at less, what is just possible seems impossible
 
 Shape = Literal["unimodal", "decreasing"]
+Side = tuple[list[Observed], list[End]]  # what bounds one end of the metric, and its values
 
 
 class Bounds(NamedTuple):
@@ -51,16 +52,8 @@ class Bounds(NamedTuple):
     Attributes
     ----------
     low, high : float
-        The two ends. Both are NaN where nothing is left between them: no ranks at all explain what
-        was observed, so something that was taken for granted is not so.
-
-    Examples
-    --------
-    Among 50 drawn of 1,000 items, not everybody's item can be just behind 25 of them.
-
-    >>> from sampled_metrics import Draw, Recall
-    >>> metric_bounds([26] * 1000, Recall(k=10), Draw(50, n_items=1000)).is_empty
-    True
+        The two ends. Both are NaN if no ranks at all explain what was observed, so that something
+        that was taken for granted is not so.
     """
 
     low: float
@@ -89,9 +82,8 @@ def metric_bounds(
 
     .. math:: \varepsilon = \sqrt{\frac{1}{2 |D|} \log \frac{2}{1 - \text{confidence}}}
 
-    of the observed one (Dvoretzky, Kiefer & Wolfowitz 1956; Massart 1990). The bounds are those of
-    `identified_set` with this band. So, with this probability, the mean of the metric in the
-    population lies between them.
+    of the observed one (Dvoretzky, Kiefer & Wolfowitz 1956; Massart 1990), and so the mean of the
+    metric in the population between the bounds of `identified_set` with this band.
 
     Parameters
     ----------
@@ -100,8 +92,8 @@ def metric_bounds(
     metric : Metric
         The metric, such as ``Recall(k=10)``.
     draw : Draw
-        The draw, with its `n_items`: one number, or one for each instance; it may leave them out if
-        the ranks know their `catalog`.
+        The draw, with its `n_items`: one number or one for each instance, unless the ranks know
+        their `catalog`.
     confidence : float
         Probability of the band, above 0 and below 1.
     shape, max_share
@@ -110,9 +102,8 @@ def metric_bounds(
     Returns
     -------
     Bounds
-        The numbers ``low`` and ``high``. Both are NaN if no ranks explain the sample, which happens
-        with a probability of at most 1 - `confidence` if it was drawn as `draw` says, and `shape`
-        and `max_share` hold.
+        Both ends are NaN if no ranks explain the sample, which happens with a probability of at
+        most 1 - `confidence` if it was drawn as `draw` says, and `shape` and `max_share` hold.
 
     Raises
     ------
@@ -122,12 +113,11 @@ def metric_bounds(
 
     Notes
     -----
-    If the numbers of items differ, the number n of an instance is random, too. Then two
-    distributions are estimated, that of the sampled rank and that of n, each with its band.
-    By the union bound, both bands hold at once with probability `confidence` if each does with
-    probability (1 + confidence) / 2, which makes :math:`\varepsilon` a tenth wider at 95 percent.
-    The numbers in the population must be among those of the instances; of more than 16 different
-    ones, it suffices that none is below the least or above the largest.
+    If the numbers of items differ, the number n of an instance is random, too. Then the
+    distributions of the sampled rank and of n have a band each, and by the union bound both hold at
+    once with probability `confidence` if each does with probability (1 + confidence) / 2. The
+    numbers in the population must be among those of the instances; of more than 16 different ones,
+    it suffices that none is below the least or above the largest.
 
     Examples
     --------
@@ -194,8 +184,7 @@ def identified_set(
     Returns
     -------
     Bounds
-        The numbers ``low`` and ``high``, both NaN if no rank distribution (of the shape) explains
-        the shares.
+        Both ends are NaN if no rank distribution (of the shape) explains the shares.
 
     Raises
     ------
@@ -209,46 +198,34 @@ def identified_set(
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow.
     For a band of 0, this can change their second digit. Otherwise they are exact if all ranks are
     looked at: up to 8,192 for a band of 0, and fewer for a wider band or more numbers of items. Of
-    more ranks, a few thousand represent all; interpolating between them widens the band by a few
-    hundredths (more from about a thousand samples on, or with many numbers of items), and the
-    result by the metric's own error bound. The mode of "unimodal" is only known up to an interval
-    of ranks, each twice as long as the one before, in which the distribution may have any form.
+    more ranks, a few thousand represent all, which widens the band by a few hundredths (more from
+    about a thousand samples on, or with many numbers of items), and the result by the metric's own
+    error bound. The mode of "unimodal" is only known up to an interval of ranks, each twice as long
+    as the one before.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
     :math:`n_- \le n \le n_+`, and a group has only to satisfy what is true of all its numbers.
-    If n grows by an item below rank r, no more of the drawn items are above it than before, so
+    As an item more below rank r leaves no more of the drawn items above it,
 
     .. math:: P(S \le j \mid r, n_-) \le P(S \le j \mid r, n)
               \le P(S \le j \mid r, n_+),
 
-    where the left one is 0 if :math:`r > n_-`. Summed over the distribution of n and r, the left
-    side is at most the cumulative share of the sampled rank, and the right side at least. The
-    upper bound of the metric is the largest mean of all distributions of group and rank that
-    satisfy the left inequalities, with the shares of the groups that the instances have; the lower
-    bound is the least under the right ones. Both are wider than they need to be: each uses one side
-    of the band only, and the more n differs within a group, the less its inequalities say. `AUC`
-    rises with n, so its lower bound uses :math:`n_-` and its upper one :math:`n_+`.
-
-    `max_share` then limits the share of each rank within each group.
+    where the left one is 0 if :math:`r > n_-`. The upper bound of the metric is the largest mean of
+    all distributions of group and rank, with the instances' shares of the groups, whose mean of the
+    left side is at most the cumulative share of the sampled rank; the lower bound is the least of
+    those whose mean of the right side is at least this share. Both are wider than they need to be:
+    each uses one side of the band only. `AUC` rises with n, so its lower bound uses :math:`n_-` and
+    its upper one :math:`n_+`. `max_share` then limits the share of each rank within each group.
 
     Examples
     --------
     With one sample, all there is to know is how often the relevant item came first.
 
-    >>> from sampled_metrics import AUC, Draw, Recall
-    >>> low, high = identified_set([0.9, 0.1], AUC(), Draw(1, n_items=1000))
-    >>> round(low, 6), round(high, 6)
-    (0.9, 0.9)
+    >>> from sampled_metrics import Draw, Recall
     >>> low, high = identified_set([0.9, 0.1], Recall(k=10), Draw(1, n_items=1000))
     >>> round(low, 6), round(high, 6)
     (0.0, 0.908182)
-
-    If half of the instances have no more than 10 items, their items are in the top 10.
-
-    >>> low, high = identified_set([0.6, 0.4], Recall(k=10), Draw(1, n_items=[10, 1000]))
-    >>> round(low, 3), round(high, 3)
-    (0.5, 1.0)
     """
     f, m = as_probabilities("shares", shares), as_single(draw).n_samples
     if f.size != m + 1:
@@ -312,18 +289,9 @@ def _solve(
     # gets from all ranks, and its density the share that it gets of all instances over that.
     # Linear interpolation keeps shapes: where densities of ranks only fall, so do those of nodes.
     lengths = np.concatenate([lengths_of(x, g.most) for x, g in zip(nodes, groups, strict=True)])
-    lows, highs = (
-        [
-            value
-            for mode in modes(shape, len(lengths))
-            if (value := extreme(sign, observed, exact, lengths, mode, max_share)) is not None
-        ]
-        for sign, observed, exact in (
-            (1, _observed(f, groups, most, 1, band, share_band), _joined(fewest)),
-            (-1, _observed(f, groups, fewest, -1, band, share_band), _joined(most)),
-        )
-    )
-    return _within(lows, highs, fewest, most)
+    below = _observed(f, groups, most, 1, band, share_band), fewest
+    above = _observed(f, groups, fewest, -1, band, share_band), most
+    return _between(below, above, lengths, modes(shape, len(lengths)), max_share)
 
 
 def with_own_samples(draw: Draw) -> Draw:
@@ -351,24 +319,32 @@ def bounds_of_means(means: dict[Metric, Bounds], exact: Metric, draw: Draw) -> B
         observed.append(
             Observed(expected[:, None], np.array([low - width]), np.array([high + width]))
         )
+    side = observed, [end]
+    return _between(side, side, lengths_of(nodes, n), modes(None, len(nodes)), 1.0)
+
+
+def _between(
+    below: Side, above: Side, lengths: FloatArray, where: list[tuple[int, int]], max_share: float
+) -> Bounds:
+    """Return the extremes of the metric, the error of interpolating between nodes included."""
     lows, highs = (
-        [] if value is None else [value]
-        for value in (
-            extreme(sign, observed, end.exact, lengths_of(nodes, n), (0, len(nodes)), 1.0)
-            for sign in (1, -1)
-        )
+        [
+            value
+            for mode in where
+            if (value := extreme(sign, observed, exact, lengths, mode, max_share)) is not None
+        ]
+        for sign, (observed, ends) in ((1, below), (-1, above))
+        for exact in [np.concatenate([end.exact for end in ends])]
     )
-    return _within(lows, highs, [end], [end])
-
-
-def _within(lows: list[float], highs: list[float], fewest: list[End], most: list[End]) -> Bounds:
-    """Return what is between the extremes of the nodes, the error of interpolation included."""
     if not (lows and highs) or min(lows) > max(highs) + 10 * SLACK:
         return Bounds(np.nan, np.nan)
-    least, largest = min(end.extent[0] for end in fewest), max(end.extent[1] for end in most)
+    (least, low), (largest, high) = (
+        np.array([(end.extent[i], end.rest[i]) for end in ends]).T
+        for i, ends in enumerate((below[1], above[1]))
+    )
     return Bounds(
-        max(min(lows) + min(0.0, *(end.rest[0] for end in fewest)), least),
-        min(max(highs) + max(0.0, *(end.rest[1] for end in most)), largest),
+        float(max(min(lows) + low.min(initial=0), least.min())),
+        float(min(max(highs) + high.max(initial=0), largest.max())),
     )
 
 
@@ -389,10 +365,6 @@ def _observed(
         share, width = np.cumsum([group.share for group in groups])[:-1], share_band + SLACK
         observed.append(Observed(np.eye(len(groups))[which, :-1], share - width, share + width))
     return observed
-
-
-def _joined(ends: list[End]) -> FloatArray:
-    return np.concatenate([end.exact for end in ends])
 
 
 def _gathered(groups: list[Group]) -> bool:

@@ -63,10 +63,9 @@ def dominates(
 
     is at least that of b: :math:`F_a \ge F_b`, which is first-order stochastic dominance of the
     ranks, pooled over instances (Lehmann 1955). Then every metric that does not rise with the rank
-    has an exact mean that is at least as high for a. If all instances have the same number of
-    items, its expectation from uniform samples of any size is at least as high for a, too: of a
-    `WeightedDraw` ranks do not say it; `WeightedDraw.expect` does. If the curves cross, recall at
-    the ranks on both sides of a crossing disagrees.
+    has an exact mean that is at least as high for a, and so, if all instances have the same number
+    of items, has its expectation from uniform samples of any size (not from a `WeightedDraw`). If
+    the curves cross, recall at the ranks on both sides of a crossing disagrees.
 
     If the numbers of items differ, sampling with replacement (and AUC) depends on the share of the
     other items that are above, :math:`(r - 1) / (n - 1)`. The `scale` "share" compares curves over
@@ -75,9 +74,8 @@ def dominates(
     Parameters
     ----------
     a, b : Ranks or array_like of int
-        Exact ranks of the two, one relevant item per instance. A tied item counts at all ranks
-        that it can have, each equally likely. The curves pool all instances, so their order does
-        not matter.
+        Exact ranks of the two, one relevant item per instance, in any order. A tied item counts at
+        all ranks that it can have, each equally likely.
     n_items : int or array_like of int, optional
         Number of ranked items, one for all or one per rank, if the ranks do not know it. Only the
         scale "share" needs it.
@@ -97,29 +95,21 @@ def dominates(
 
     Notes
     -----
-    Differences below a millionth of an instance count as none: sums over ties are rounded.
-
-    Time and memory grow with the number of instances, however long their ties are, except on the
-    scale "share" if the numbers of items differ: each rank of a tie is then a step of its own.
+    Differences below a millionth of an instance count as none: sums over ties are rounded. Time and
+    memory grow with the number of instances; on the scale "share", with the ranks of ties, too.
 
     Examples
     --------
     >>> b, c = [40, 40, 8437, 9266, 4482], [212, 2, 743, 5342, 1548]
     >>> dominates(b, c)
     Dominance(crossings=(40, 743), ahead=0.2, ahead_at=40, behind=0.4, behind_at=1548)
-    >>> bool(dominates([1, 2, 3], [2, 3, 4]))
-    True
     """
     as_choice("scale", scale, ("rank", "share"))
-    ours, theirs = (_runs(name, x, n_items, scale) for name, x in (("a", a), ("b", b)))
-    size_a, size_b = len(ours.first), len(theirs.first)
+    both = [_runs(name, x, n_items, scale) for name, x in (("a", a), ("b", b))]
+    size_a, size_b = (len(first) for first, *_ in both)
+    first, length, others = map(np.concatenate, zip(*both, strict=True))
     # Counts, not shares, are summed: they are whole without ties, and whole numbers add up exactly.
-    runs = _Runs(
-        np.concatenate([ours.first, theirs.first]),
-        np.concatenate([ours.length, theirs.length]),
-        np.concatenate([ours.others, theirs.others]),
-        np.concatenate([size_b / ours.length, -size_a / theirs.length]),
-    )
+    runs = _Runs(first, length, others, np.repeat([size_b, -size_a], [size_a, size_b]) / length)
     noise = 1e-6 * min(size_a, size_b)
     if scale == "share" and (runs.others != runs.others[0]).any():
         points, lead = _lead_over_shares(runs, noise)
@@ -138,7 +128,9 @@ class _Runs(NamedTuple):
     height: FloatArray
 
 
-def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale: str) -> _Runs:
+def _runs(
+    name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale: str
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return where the curve of one recommender rises, or say what is missing."""
     rows, _ = as_ranks(given, n_items, name)
     check_exact(name, rows)
@@ -148,19 +140,18 @@ def _runs(name: str, given: Ranks | ArrayLike, n_items: ArrayLike | None, scale:
     if not first.size:
         raise ValueError(f"{name} is empty; {name} must hold a rank")
     if scale == "rank":
-        return _Runs(first, length, np.ones_like(first), 1 / length)
+        return first, length, np.ones_like(first)
     if n is None:
         raise ValueError('n_items is None; scale "share" needs the number of ranked items')
-    if (n < 2).any():
-        refuse("n_items", n, n < 2, 'at least 2 on the scale "share"')
-    return _Runs(first, length, n - 1, 1 / length)
+    refuse("n_items", n, n < 2, 'at least 2 on the scale "share"')
+    return first, length, n - 1
 
 
 def _lead_over_ranks(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArray]:
     """Return ranks, ascending, and the lead there: all that is needed to know it everywhere.
 
-    Between the ranks where a run begins or is over, the lead changes evenly. So of each such piece
-    the first and the last rank suffice, and the rank where the other side gets ahead.
+    Between the ranks where a run begins or is over, the lead changes evenly: the first and the last
+    of them suffice, and the rank where the other side gets ahead.
     """
     ends = np.concatenate([runs.first, runs.first + runs.length])
     starts, where = np.unique(ends, return_inverse=True)
@@ -179,8 +170,8 @@ def _lead_over_ranks(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArra
 def _lead_over_shares(runs: _Runs, noise: float) -> tuple[NDArray[Any], FloatArray]:
     """Return shares, ascending, and the lead there, for numbers of items that differ.
 
-    Each rank of a run is a step at a share of its own. Steps are listed for a part of the shares
-    at a time, so short that they fit in memory, and of each part the turning points are kept.
+    Each rank of a run is a step at a share of its own. They are listed for a part of the shares at
+    a time, as memory allows, and of each part the turning points are kept.
     """
 
     def steps_below(share: float) -> IntArray:

@@ -37,7 +37,7 @@ MOST_TOGETHER = 2_000  # and for several numbers, about a gigabyte at once
 
 @dataclass(frozen=True)
 class Difference:
-    """How one published number compares with another; `explain` returns it for `other`.
+    """How one published number compares with another, as `explain` returns it for `other`.
 
     Attributes
     ----------
@@ -48,9 +48,8 @@ class Difference:
     value : float
         The first number minus the other.
     standard_error : Bounds or None
-        The standard error of the difference, from the least possible one, for two results that
-        agree about each user as far as they can, to that of independent ones. None without the
-        number of users.
+        The standard error of the difference: from that of two results that agree about each user
+        as far as they can, to that of independent ones. None without the number of users.
     interval : Bounds or None
         The interval of the mean difference of independent results (Newcombe 1998, method 10).
     beyond_chance : bool or None
@@ -58,14 +57,6 @@ class Difference:
         standard error; None if the single users' values decide, or their number is not known.
     order_known : bool
         True if the bounds of the two exact metrics do not overlap.
-
-    Examples
-    --------
-    >>> from sampled_metrics import Draw, Recall
-    >>> draw = Draw(100, n_items=3706)
-    >>> found = explain(Recall(10), 0.66, draw, n_users=6040, other=0.64).difference
-    >>> found.beyond_chance, found.order_known
-    (True, False)
     """
 
     other: float
@@ -91,14 +82,14 @@ class Explanation:
         The cutoff among all items that the sampled cutoff resembles; None without a cutoff.
     bounds : Bounds
         The values that the exact metric can have if `value` is the mean over users and samples, and
-        so are those beside it. They are empty if no ranks at all have these numbers together.
+        so are those beside it; empty if no ranks at all have these numbers together.
     standard_error : float or None
         The largest possible standard error of `value`, and the standard error itself for a metric
         with two values, such as `Recall`. None without the number of users.
     interval : Bounds or None
         The interval of the mean over all users and samples, by Wilson's method: its confidence is
-        less where the mean is within a few users' shares of an end. Of several numbers, all
-        intervals hold at once with this confidence (Bonferroni).
+        less where the mean is within a few users' shares of an end. Those of several numbers hold
+        at once (Bonferroni).
     bounds_with_error : Bounds or None
         The values that the exact metric can have if that mean is anywhere in the interval.
     difference : Difference or None
@@ -129,11 +120,10 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return what the number says, in sentences."""
-        return "\n".join(_sentences((self,)))
+        return str(Explanations([self]))
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
-        return _as_html(_sentences((self,)))
+        return Explanations([self])._repr_html_()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the numbers as one row, which you can stack with others.
@@ -144,14 +134,6 @@ class Explanation:
             A column for each attribute that is not None. Bounds have two, such as bounds_low and
             bounds_high, the draw has n_items, n_samples and replacement, and the attributes of the
             difference come last, as in difference_value.
-
-        Examples
-        --------
-        >>> from sampled_metrics import AUC, Draw
-        >>> row = explain(AUC(), 0.9, Draw(99, n_items=1000)).to_frame()
-        >>> row[["metric", "value", "bounds_low", "bounds_high"]].round(3)
-          metric  value  bounds_low  bounds_high
-        0    AUC    0.9         0.9          0.9
         """
         import pandas as pd
 
@@ -170,10 +152,7 @@ class Explanation:
 
 
 class Explanations(tuple[Explanation, ...]):
-    """What several numbers of one system mean together: a tuple of an `Explanation` for each.
-
-    `explain` returns it; print it to read it.
-    """
+    """What several numbers of one system mean together; `explain` returns it: print it."""
 
     __slots__ = ()
 
@@ -182,16 +161,10 @@ class Explanations(tuple[Explanation, ...]):
         return "\n".join(_sentences(self))
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
-        return _as_html(_sentences(self))
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in _sentences(self))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each number, as `Explanation.to_frame` does.
-
-        Returns
-        -------
-        DataFrame
-        """
+        """Return a row for each number, as `Explanation.to_frame` does."""
         import pandas as pd
 
         return pd.concat([one.to_frame() for one in self], ignore_index=True)
@@ -245,9 +218,8 @@ def explain(
     value : float or list of float
         Its published mean, a share and not a percentage; or one for each metric.
     draw : Draw
-        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: fewer samples
-        than items, at most 100,000 (2,000 for several metrics), and one number of items for all
-        users.
+        What was drawn for each user, such as ``Draw(n_samples=100, n_items=3706)``: at most 100,000
+        samples (2,000 for several metrics), fewer than the items, of which all users have as many.
     n_users : int, optional
         Number of users whose values were averaged. Without it, nothing is said about chance.
     other : float or list of float, optional
@@ -278,8 +250,8 @@ def explain(
 
     **The bounds.** At rank r the sampled metric has the expectation :math:`g(r)` that `Draw.expect`
     computes, and the exact one the value :math:`M(r)`. A distribution of the ranks mixes the points
-    :math:`(g(r), M(r))`, so what it can reach is their convex hull. The bounds are its lower and
-    upper end above `value`, or above what is rounded to it. For `Recall` at k, and at K of all,
+    :math:`(g(r), M(r))`: it can reach their convex hull. The bounds are the hull's lower and upper
+    end above `value`, or above what is rounded to it. For `Recall` at k, and at K of all,
 
     .. math:: \max\Big(0, \frac{v - g(K + 1)}{1 - g(K + 1)}\Big) \le \text{Recall@}K
               \le \min\Big(1, \frac{v}{g(K)}\Big).
@@ -290,14 +262,12 @@ def explain(
     **Several metrics** are bounded together: by the least and the largest
     :math:`\sum_r \pi_r M(r)` of all distributions :math:`\pi` of the ranks with
     :math:`\sum_r \pi_r g_i(r) = v_i` for each of them, up to rounding and, as in `identified_set`,
-    the solver's tolerance. They are often far narrower than those of each number by itself. If no
-    distribution has all the numbers, the bounds are empty, and the text says so.
+    the solver's tolerance. If no distribution has all the numbers, the bounds are empty.
 
     **The standard error** is over users and samples, if each user's value is drawn independently.
     With a and b the least and the largest value of a sampled rank, their variance is at most
-    :math:`(b - v)(v - a)` (Bhatia & Davis 2000), which is :math:`v (1 - v)` for `Recall`, and no
-    less, as it has two values. If samples alone are random, it is still no larger. The interval is
-    Wilson's (1927), which stays within a and b, and does not shrink to a point at either.
+    :math:`(b - v)(v - a)` (Bhatia & Davis 2000): :math:`v (1 - v)` for `Recall`, whose variance it
+    is. If samples alone are random, it is still no larger. The interval is Wilson's (1927).
 
     Examples
     --------
@@ -323,20 +293,12 @@ def explain(
     relevant, that all others are equally likely to be drawn, and that users and their samples are
     independent of each other.
 
-    It says more about the cutoff that it resembles.
+    Two numbers of the same system say more together than each by itself.
 
-    >>> low, high = explain(Recall(10), 0.66, draw, exact_metric=Recall(367)).bounds
-    >>> f"{low:.3f} to {high:.3f}"
-    '0.366 to 1.000'
-
-    Three numbers of the same system say more together than each by itself.
-
-    >>> several = [Recall(1), Recall(5), Recall(10)]
-    >>> for one in explain(several, [0.30, 0.55, 0.66], draw):
+    >>> for one in explain([Recall(1), Recall(10)], [0.30, 0.66], draw):
     ...     print(one.metric, f"{one.bounds.low:.3f} to {one.bounds.high:.3f}")
-    Recall@1 0.000 to 0.291
-    Recall@5 0.000 to 0.327
-    Recall@10 0.000 to 0.377
+    Recall@1 0.000 to 0.300
+    Recall@10 0.000 to 0.383
     """
     several = not isinstance(metric, Metric) and isinstance(metric, Sequence)
     if several:
@@ -414,20 +376,13 @@ def _bounds(curves: list[Curve], means: list[Bounds]) -> list[Bounds]:
     if len(curves) == 1:
         return [curves[0].bounds(*means[0])]
     within = {curve.metric: each for curve, each in zip(curves, means, strict=True)}
-    found = {
-        exact: bounds_of_means(within, exact, curves[0].draw) for exact in {c.exact for c in curves}
-    }
+    different = {curve.exact for curve in curves}
+    found = {exact: bounds_of_means(within, exact, curves[0].draw) for exact in different}
     return [found[curve.exact] for curve in curves]
 
 
 def _difference(
-    curve: Curve,
-    v: float,
-    w: float,
-    bounds: Bounds,
-    behind: Bounds,
-    n_users: int | None,
-    z: float,
+    curve: Curve, v: float, w: float, bounds: Bounds, behind: Bounds, n_users: int | None, z: float
 ) -> Difference:
     """Compare two numbers."""
     difference = v - w
@@ -462,10 +417,6 @@ def _is_binary(values: FloatArray) -> bool:
     return len(np.unique(values)) <= 2
 
 
-def _as_html(sentences: list[str]) -> str:
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-
-
 def _listed(numbers: Sequence[tuple[Metric, float]]) -> str:
     """Return what is written of some metrics, as in "AUC is 0.9 and RR is 0.4"."""
     *most, last = (f"{metric} is {value:g}" for metric, value in numbers)
@@ -483,8 +434,7 @@ def _sentences(found: Sequence[Explanation]) -> list[str]:
         f"{_count(m, 'other')}, drawn {drawn} replacement from the other {n - 1:,}."
     ]
     if one.decimals < 4:
-        half = 0.5 * 10.0**-one.decimals
-        said[0] += f" In print it is rounded by up to {half:g}."
+        said[0] += f" In print it is rounded by up to {0.5 * 10.0**-one.decimals:g}."
     for each in found:
         if each.metric.k is not None and each.cutoff is not None:
             top = min(each.metric.k, m + 1)
@@ -601,8 +551,8 @@ ROUNDING = 1e-9  # by which a mean that was computed may miss what is possible
 class Curve:
     """The points (g(r), M(r)) of the ranks looked at so far, and means rounded by `slack` at most.
 
-    Near its ends g changes by less than rounding shows. So the first coordinate is kept twice: as
-    what a rank's g is above the least value, and as what it is below the largest.
+    Near its ends g changes by less than rounding shows. So it is kept twice: as what it is above
+    the least value, and below the largest.
     """
 
     def __init__(self, metric: Metric, exact: Metric, draw: Draw, slack: float) -> None:
@@ -681,25 +631,18 @@ class Curve:
             # The hull is concave: its highest point is above that rank, or as near as can be.
             at = np.clip(np.clip(x[np.argmax(y)], *ends[side]), x.min(), x.max())
             height, atoms = _hull_above(x, y, float(at))
-            if not self._look_closer(atoms):
+            # Look closer between the ranks that are mixed there and their neighbors.
+            left = np.clip([i - before for i in atoms for before in (0, 1)], 0, len(x) - 2)
+            near = np.linspace(self.ranks[left], self.ranks[left + 1], FINER + 2)
+            if not self._add(np.rint(near.ravel())):
                 return height
-
-    def _look_closer(self, atoms: list[int]) -> bool:
-        """Look at ranks between those of the atoms and their neighbors; tell if there are any."""
-        near = [
-            np.linspace(self.ranks[i], self.ranks[i + 1], FINER + 2)
-            for atom in atoms
-            for i in (atom - 1, atom)
-            if 0 <= i < len(self.ranks) - 1
-        ]
-        return self._add(np.rint(np.concatenate([np.arange(0), *near])))
 
 
 def _hull_above(x: FloatArray, y: FloatArray, at: float) -> tuple[float, list[int]]:
     """Return the height of the upper hull of points at a place, and which points it mixes there.
 
-    Of all segments above the place, the highest is on the hull. From any one, the better end is
-    found on one side in turn. If neither end can be improved, all points are below its line.
+    Of all segments above the place, the highest is on the hull. Its ends are improved in turn; if
+    neither can be, all points are below its line.
     """
     here, left, right = (np.flatnonzero(side) for side in (x == at, x < at, x > at))
     single = (float(y[here].max()), [int(here[np.argmax(y[here])])]) if here.size else None

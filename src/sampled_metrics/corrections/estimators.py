@@ -9,14 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sampled_metrics._arguments import (
-    FloatArray,
-    as_fields,
-    as_flag,
-    as_integer,
-    as_number,
-    reject,
-)
+from sampled_metrics._arguments import FloatArray, as_fields, as_flag, as_integer, as_number, reject
 from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
 from sampled_metrics.sampling import Draw, number_of_items
@@ -106,10 +99,9 @@ class BiasVariance(Estimator):
     is the mean of the metric given the sampled rank, equation 26.
 
     With :math:`\gamma = 0` this is least squares, equation 22: the least average squared bias,
-    whatever its variance. That problem is ill-conditioned: with more than a few dozen samples,
-    double precision cannot hold its solution. The part that belongs to singular values below
-    rounding is then left out, and the bias is somewhat larger than the least possible one. The
-    estimates are huge and of both signs, and useful as a lesson only.
+    whatever its variance. With more than a few dozen samples, double precision cannot hold its
+    solution: the part that belongs to singular values below rounding is left out, and the bias
+    somewhat larger than the least possible. The estimates are huge, and useful as a lesson only.
 
     Parameters
     ----------
@@ -157,8 +149,7 @@ class ConstrainedLeastSquares(Estimator):
               \sum_{r=1}^n \pi_r (E[\hat M(S) \mid r] - M(r))^2
 
     This is in Section 5.2 of Krichene & Rendle (2020). The differences of neighboring estimates
-    solve a non-negative least squares problem. It is not isotonic regression, which has a diagonal
-    matrix.
+    solve a non-negative least squares problem.
 
     Parameters
     ----------
@@ -166,8 +157,7 @@ class ConstrainedLeastSquares(Estimator):
         Whether the estimates must, in addition, not fall below 0. The numbers printed in the paper
         come from such tables.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
-        by the ranks 1, 2, ...
+        As in `BiasVariance`.
 
     Examples
     --------
@@ -208,17 +198,14 @@ class Multinomial(Estimator):
     Of :math:`|D|` users, :math:`|D|\,\pi_r` have rank r, and the counts of their sampled ranks are
     multinomial. What these users add to the mean estimate has a squared error; its expectation,
     divided by :math:`\pi_r`, is this summand (after Li et al., AAAI 2023, arXiv:2211.15743, who
-    learn the prior). Unlike in `BiasVariance`, the variance has the same weight at every rank, even
-    at ranks that hardly any user has. Under a uniform prior, this is `BiasVariance` with
-    :math:`\gamma = n / |D|`.
+    learn the prior). Under a uniform prior, it is `BiasVariance` with :math:`\gamma = n / |D|`.
 
     Parameters
     ----------
     n_users : int
         Number of users :math:`|D|` whose estimates are averaged, at least 1.
     prior : array_like of float, shape (n_items,), optional
-        Probability :math:`\pi_r` of each exact rank; uniform by default. A Series may be indexed
-        by the ranks 1, 2, ...
+        As in `BiasVariance`.
 
     Examples
     --------
@@ -264,9 +251,8 @@ class MappedCutoff(Estimator):
     ========  ===========================================================
 
     The last is right in expectation where :math:`(r - 1)/(n - 1)` follows the Beta distribution
-    with parameters a and 1, whose density falls like :math:`r^{a - 1}`. With a = 1 this is the
-    uniform distribution of real numbers from 1 to n. If the whole ranks are equally likely, the
-    right cutoff is :math:`n k / (m + 1)` instead, or up to one rank less; see `explain`.
+    with parameters a and 1: with a = 1, the uniform one of real numbers. If whole ranks are equally
+    likely, the right cutoff is :math:`n k / (m + 1)`, or up to one rank less; see `explain`.
 
     Parameters
     ----------
@@ -315,11 +301,9 @@ class MappedCutoff(Estimator):
         ValueError
             If the draw does not have one number of items for all instances.
         """
-        return self._cutoffs(number_of_items(draw), draw.n_samples)
-
-    def _cutoffs(self, n: int, m: int) -> FloatArray:
         from scipy.special import gammaln
 
+        n, m = number_of_items(draw), draw.n_samples
         k = np.arange(1, m + 2)
         if self.mapping == "beta":
             log_rise = gammaln(k + self.a) - gammaln(k)  # the ratio itself can overflow
@@ -334,9 +318,8 @@ class MappedCutoff(Estimator):
             reject("metric", problem.metric, "Recall for MappedCutoff")
         if problem.n_relevant > 1:
             reject("n_relevant", problem.n_relevant, "1 for MappedCutoff")
-        n, m = problem.n_items, problem.n_samples
-        k = 1 + np.argmin(np.abs(self._cutoffs(n, m) - problem.metric.k))
-        return (np.arange(1, m + 2) <= k).astype(np.float64)
+        k = 1 + np.argmin(np.abs(self.cutoffs(problem.draw) - problem.metric.k))
+        return (np.arange(1, problem.n_samples + 2) <= k).astype(np.float64)
 
 
 def _triangle(problem: Problem) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -27,11 +27,13 @@ from sampled_metrics.ranks import Ranks, as_ranks, check_one_each, check_sampled
 from sampled_metrics.sampling import (
     HEAD,
     Draw,
+    alike,
     as_single,
     blocks,
     by_count,
     chain_probabilities,
     expect_terms,
+    expectation_over_ties,
     number_of_items,
     probabilities,
     rank_grid,
@@ -125,8 +127,7 @@ class Problem:
         n, q = self.n_items + self.n_relevant - 1, self.n_relevant
         at = as_numbers("ranks", ranks, flat=True)
         refuse("ranks", at, (at < 1) | (at > self.n_items), f"from 1 to n_items, {self.n_items}")
-        each: FloatArray = term_values(self.metric, at, q, n)[self.order - 1]
-        return each
+        return np.asarray(term_values(self.metric, at, q, n)[self.order - 1])
 
     def sampled_values(self) -> FloatArray:
         """Compute the metric of each sampled rank, among the items of a sample.
@@ -136,24 +137,22 @@ class Problem:
         ndarray of float64, shape (n_samples + 1,)
         """
         m, q = self.n_samples, self.n_relevant
-        each: FloatArray = term_values(self.metric, np.arange(1, m + 2), q, m + q)[self.order - 1]
-        return each
+        return np.asarray(term_values(self.metric, np.arange(1, m + 2), q, m + q)[self.order - 1])
 
     @cached_property
     def design(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights p(r), probabilities P(i | r) and metric M(r), at a few ranks that represent all.
 
         Their shapes are (n_ranks,), (n_ranks, n_samples + 1) and (n_ranks,). Weighted sums of
-        products of two of these are means over all ranks, up to rounding. For a metric that is not
-        smooth in the rank up to its cutoff, the ranks are all ranks.
+        products of two of them are means over all ranks, up to rounding. The ranks are all ranks
+        for a metric that is not smooth in the rank up to its cutoff.
 
         Raises
         ------
         ValueError
             If such a metric meets so many items that not all ranks fit in memory.
         """
-        given = self.draw, self._far_cut
-        uniform = self.prior is None
+        given, uniform = (self.draw, self._far_cut), self.prior is None
         ranks, weights, p = _uniform_design(*given) if uniform else _design(*given, self.prior)
         if self.metric.smooth or self._is_smooth(ranks, weights):
             return weights, p, self.exact_values(ranks)
@@ -184,9 +183,7 @@ class Problem:
     @property
     def _far_cut(self) -> int | None:
         """Return the cutoff if it is beyond the ranks that are summed one by one."""
-        if self.metric.k is None:
-            return None
-        cut = self.metric.k - self.order + 1
+        cut = (self.metric.k or 0) - self.order + 1
         return cut if cut > HEAD else None
 
     @property
@@ -224,18 +221,12 @@ def _uniform_gram(draw: Draw, cut: int | None) -> FloatArray:
 
 
 class CorrectedMetric:
-    """An estimate of a metric for each sampled rank; call it on sampled ranks.
-
-    `Estimator.fit` returns it.
+    """An estimate of a metric for each sampled rank, from `Estimator.fit`; call it on such ranks.
 
     Attributes
     ----------
-    metric : Metric
-        The metric that is estimated.
-    draw : Draw
-        The draw that the table was fitted for.
-    estimator : Estimator
-        The estimator that was fitted.
+    metric, draw, estimator
+        The metric that is estimated, the draw that it was fitted for, and the estimator.
     """
 
     def __init__(self, metric: Metric, draw: Draw, estimator: Estimator) -> None:
@@ -259,8 +250,7 @@ class CorrectedMetric:
     def terms(self, n_relevant: int, n_items: int | None = None) -> FloatArray:
         """Tabulate the estimates of the terms of several relevant items.
 
-        The table takes up to q fits, or up to k with a cutoff k, of a few milliseconds each with
-        the estimators of this package; it is fitted at the first call and then kept.
+        The table takes up to q fits, or k with a cutoff k; it is kept from the first call on.
 
         Parameters
         ----------
@@ -321,8 +311,8 @@ class CorrectedMetric:
         ----------
         sampled_ranks : Ranks or array_like of int
             Sampled ranks, from 1 to ``n_samples + q`` with q relevant items; a plain array holds
-            one relevant item per entry. The estimate is its mean over all ways to break ties. If
-            the draw has a number of items for each instance, these are the last axis.
+            one relevant item per entry. Estimates are means over all ways to break ties. If the
+            draw has a number of items for each instance, these are the last axis.
 
         Returns
         -------
@@ -391,8 +381,8 @@ class CorrectedMetric:
         --------
         >>> from sampled_metrics import Draw, Recall, Uncorrected
         >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
-        >>> fitted.expectation([100, 1000]).round(3)
-        array([1.   , 0.466])
+        >>> fitted.expectation([100, 1000]).round(3), fitted.variance([100, 1000]).round(3)
+        (array([1.   , 0.466]), array([0.   , 0.249]))
         """
         rows, shape, real = self._exact(ranks, draw)
         if rows.is_one_each and rows.gains is None:
@@ -416,13 +406,6 @@ class CorrectedMetric:
         ------
         ValueError
             As `expectation`.
-
-        Examples
-        --------
-        >>> from sampled_metrics import Draw, Recall, Uncorrected
-        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
-        >>> fitted.bias([100, 1000]).round(3)
-        array([1.   , 0.466])
         """
         rows, shape, real = self._exact(ranks, draw)
         return self.expectation(ranks, real) - self.metric(rows).reshape(shape)
@@ -430,9 +413,8 @@ class CorrectedMetric:
     def variance(self, ranks: Ranks | ArrayLike, draw: Draw | None = None) -> FloatArray:
         r"""Compute the variance of the estimate at exact ranks, over all samples.
 
-        The sampled ranks of several relevant items depend on each other: given how many sampled
-        items are above one of them, those between it and the next are again a sample of the items
-        that are left. The time is :math:`O(q m^2)` for an instance with q relevant items.
+        The sampled ranks of several relevant items depend on each other: those items between one
+        and the next are a sample of what is left. With q of them it takes :math:`O(q m^2)` time.
 
         Parameters
         ----------
@@ -447,13 +429,6 @@ class CorrectedMetric:
         ------
         ValueError
             As `expectation`.
-
-        Examples
-        --------
-        >>> from sampled_metrics import Draw, Recall, Uncorrected
-        >>> fitted = Uncorrected().fit(Recall(k=10), Draw(99, n_items=10_000))
-        >>> fitted.variance([1, 1000]).round(3)
-        array([0.   , 0.249])
         """
         rows, shape, real = self._exact(ranks, draw)
         if not (rows.is_one_each and rows.gains is None):
@@ -468,8 +443,7 @@ class CorrectedMetric:
         m, n = draw.n_samples, ranks.n_items
         above, weight = ranks.best - ranks.order, relevance_weights(self.metric, ranks)
         variance = np.full(len(ranks), np.nan)
-        fitted_for = self._items_each("ranks", (len(ranks),))
-        for q, fitted, x, at in by_count(ranks, fitted_for):
+        for q, fitted, x, at in by_count(ranks, self._items_each("ranks", (len(ranks),))):
             terms = self._terms(q, fitted)
             for block in blocks(len(x), (m + 1) ** 2):
                 passed = np.pad(above[at[block]], ((0, 0), (1, 0)))  # column j: above the j-th
@@ -479,10 +453,8 @@ class CorrectedMetric:
                 for j in reversed(range(q)):
                     term = weight[at[block, j], None] * terms[j]
                     both = np.stack([term + mean, term**2 + 2 * term * mean + square], axis=-1)
-                    between = passed[:, j + 1] - passed[:, j]
-                    p = chain_probabilities(
-                        between, behind[:, j + 1], m, replacement=draw.replacement
-                    )
+                    items = passed[:, j + 1] - passed[:, j], behind[:, j + 1]
+                    p = chain_probabilities(*items, m, replacement=draw.replacement)
                     mean, square = np.moveaxis(p @ both, -1, 0)
                 variance[x[block]] = np.maximum(square[:, 0] - mean[:, 0] ** 2, 0.0)
         return variance
@@ -511,28 +483,25 @@ class CorrectedMetric:
         columns: Callable[[FloatArray], FloatArray],
     ) -> FloatArray:
         """Return expectations of what `columns` makes of each table, one or several."""
-        if self._sizes.ndim == 0:
-            return draw.mean_of(rows, columns(self.values), shape)
         fitted = np.broadcast_to(self._sizes, shape).ravel()
         found = np.empty(fitted.shape + columns(np.zeros(draw.n_samples + 1)).shape[1:])
-        for n in np.unique(fitted):
-            x = np.flatnonzero(fitted == n)
-            found[x] = draw.mean_of(rows[x], columns(self._terms(1, int(n))[0]), x.shape)
-        return found.reshape(shape + found.shape[1:])
+        for (n,), x in alike(fitted):
+            values, some = columns(self._terms(1, n)[0]), rows if len(x) == len(rows) else rows[x]
+            found[x] = expectation_over_ties(values, some, replacement=draw.replacement)
+        each: FloatArray = found.reshape(shape + found.shape[1:])[()]  # no 0-d array
+        return each
 
 
 def _at(tables: FloatArray, place: NDArray[Any]) -> FloatArray:
     """Return ``tables[..., place]``: of one table, or of one for each entry of the last axis."""
-    each: FloatArray = tables[place] if tables.ndim == 1 else tables[np.arange(len(tables)), place]
-    return each
+    return np.asarray(tables[place if tables.ndim == 1 else (np.arange(len(tables)), place)])
 
 
 class Estimator(ABC):
     """A way to turn sampled ranks into estimates of a metric.
 
-    To write an estimator of your own, derive a frozen dataclass (``eq=False``) from this class,
-    with its parameters as fields and one method, `solve`. Everything in this package then works
-    with it.
+    To write one of your own, derive a frozen dataclass (``eq=False``) from this class, with its
+    parameters as fields and one method, `solve`.
 
     Examples
     --------
@@ -579,9 +548,8 @@ class Estimator(ABC):
         For several relevant items, see `CorrectedMetric.terms`: the prior of the j-th best is
         uniform over its ranks among the irrelevant items.
 
-        Averages over ranks are sums over a grid of a few hundred of them, exact up to rounding
-        where the metric is smooth in the rank up to its cutoff `k`, and over all ranks where it is
-        not.
+        Averages over ranks are sums over a few hundred of them, exact up to rounding, where the
+        metric is smooth in the rank up to its cutoff `k`, and over all ranks elsewhere.
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
         if (shape := np.shape(np.asarray(as_single(draw).n_items)))[1:]:

@@ -1,14 +1,13 @@
 """From sampled ranks to the distribution of the exact ranks.
 
-The shares of users at each sampled rank are a blurred picture of the shares at each exact rank.
-Once the latter are estimated, every metric follows: it is the mean of ``metric(ranks)`` under the
-estimate. An estimate can also be the `prior` of the estimators that have one.
+Once the shares of users at each exact rank are estimated, every metric follows: it is the mean of
+``metric(ranks)`` under them. They can also be the `prior` of the estimators that have one.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,13 +26,7 @@ from sampled_metrics._arguments import (
     reject,
 )
 from sampled_metrics.ranks import Ranks, as_ranks
-from sampled_metrics.sampling import (
-    Draw,
-    as_single,
-    check_single,
-    one_sampled_each,
-    probabilities,
-)
+from sampled_metrics.sampling import Draw, as_single, check_single, one_sampled_each, probabilities
 
 __all__ = ["AdaptiveSample", "estimate_rank_distribution", "sample_adaptively"]
 
@@ -71,7 +64,7 @@ def estimate_rank_distribution(
     draw : Draw
         The draw, with its `n_items`: one number, or, for "likelihood", also one per user.
     n_samples : int or array_like of int, optional
-        Number of items that were drawn for each user. Give it if some samples ended before
+        Number of items that were drawn for each user, if some samples ended before
         ``draw.n_samples``, as with `sample_adaptively`. Only "likelihood" takes different numbers.
     method : {"likelihood", "entropy"}
         What to optimize.
@@ -97,14 +90,11 @@ def estimate_rank_distribution(
     Notes
     -----
     Ranks that a sample can hardly tell apart share one probability: they form groups, each at most
-    a tenth as long as the standard error with which a user's samples place its rank.
+    a tenth as long as the standard error with which a user's samples place its rank. If users have
+    different numbers of items, :math:`\sum_i f_i` is a mean over the users, each with the
+    distribution :math:`P(i \mid r)` for its own number of items, 0 for the ranks above it.
 
-    If users have different numbers of items, :math:`\sum_i f_i` is a mean over the users, each
-    with the distribution :math:`P(i \mid r)` for its own number of items, which is 0 for the
-    ranks above that number. Memory holds one number for each group and each different triple of
-    sampled rank, number of samples and number of items.
-
-    The stopping rule of "likelihood" needs no second run. With the factor
+    The stopping rule of "likelihood": with the factor
     :math:`c_r = \sum_i f_i P(i \mid r) / \sum_s \pi_s P(i \mid s)` by which the next step
     multiplies :math:`\pi_r`, the mean log-likelihood of any other distribution over the groups is
     higher by at most :math:`\log \max_r c_r` (Lindsay 1983).
@@ -124,7 +114,12 @@ def estimate_rank_distribution(
     refuse("sampled_ranks", sampled, between, "1 or n_samples + 1 where n_items is 2")
     ranks, sizes = _groups(np.unique(n), int(m.max()), replacement=draw.replacement)
     if method == "likelihood":
-        shares = _by_likelihood(sampled, m, n, ranks, sizes, stop, replacement=draw.replacement)
+        import pandas as pd
+
+        kinds = pd.DataFrame({"n": n, "m": m, "i": sampled}).groupby(["n", "m", "i"]).size()
+        n, m, sampled, users = kinds.reset_index().to_numpy().T
+        p = _likelihoods(ranks[:, None], n, m, sampled - 1, replacement=draw.replacement)
+        shares = _by_likelihood(p, users / users.sum(), sizes, stop)
     else:
         rule = 'the same for all unless method is "likelihood"'
         for name, each in (("draw.n_items", n), ("n_samples", m)):
@@ -139,11 +134,10 @@ def estimate_rank_distribution(
 def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, IntArray]:
     """Cut the ranks into groups; return the middle rank and the size of each.
 
-    A group is at most a tenth of the standard error wide with which m samples place its ranks,
-    so that inside it the probabilities of all sampled ranks are almost linear in the rank.
-    The standard error is that of the users with the fewest items among those who have such a
-    rank, whose ranks m samples place best. No group goes beyond their last rank.
-    Groups have odd sizes, except for the last up to there, so that the middle is a rank.
+    A group is at most a tenth of the standard error wide with which m samples place its ranks, so
+    that inside it the probabilities of all sampled ranks are almost linear in the rank. That error
+    is of the users with the fewest items among those who have such a rank, whose last rank ends a
+    group. All others have odd sizes, so that the middle is a rank.
     """
     ends = [0]
     for n in n_items.tolist():  # ascending
@@ -157,23 +151,8 @@ def _groups(n_items: IntArray, m: int, *, replacement: bool) -> tuple[IntArray, 
     return (first + last) // 2, last - first + 1
 
 
-def _by_likelihood(
-    sampled: IntArray,
-    m: IntArray,
-    n: IntArray,
-    ranks: IntArray,
-    sizes: IntArray,
-    tolerance: float,
-    *,
-    replacement: bool,
-) -> FloatArray:
+def _by_likelihood(p: FloatArray, f: FloatArray, sizes: IntArray, tolerance: float) -> FloatArray:
     """Return the share of each group of ranks by expectation maximization."""
-    import pandas as pd
-
-    by = {"n": n, "m": m, "sampled": sampled}
-    n, m, sampled, users = pd.DataFrame(by).groupby([*by]).size().reset_index().to_numpy().T
-    p = _likelihoods(ranks[:, None], n, m, sampled - 1, replacement=replacement)
-    f = users / users.sum()
     shares: FloatArray = sizes / sizes.sum()
     for _ in range(MAX_ITERATIONS):
         factor = p @ (f / (shares @ p))
@@ -188,8 +167,7 @@ def _likelihoods(
 ) -> FloatArray:
     """Return the likelihood of each rank given hits above it, up to a factor for each column.
 
-    What does not depend on the rank cancels in every step: how many orders of the draws, or rules
-    to go on drawing, lead to these hits.
+    What does not depend on the rank, such as the number of orders of the draws, cancels.
     """
     from scipy.special import gammaln, xlog1py, xlogy
 
@@ -208,9 +186,9 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
     r"""Return the share of each group of ranks by maximal entropy.
 
     The minimum has shares :math:`q_r \propto s_r \exp(-\sum_i P(i | r) u_i / \gamma)` with sizes
-    s and one multiplier u for each sampled rank that was seen, the minimum of the dual problem.
-    With :math:`u = \sqrt{w} v`, where w is the weight of the square, that problem is strongly
-    convex, and its squared gradient is how far the objective is above its minimum.
+    s and one multiplier u for each sampled rank that was seen. With :math:`u = \sqrt{w} v`, where w
+    is the weight of the square, the dual problem is strongly convex, and its squared gradient is
+    how far the objective is above its minimum.
     """
     from scipy.optimize import minimize
 
@@ -233,14 +211,8 @@ def _by_entropy(p: FloatArray, f: FloatArray, sizes: IntArray, gamma: float) -> 
         product: FloatArray = step / 2 + root * ((q * (slope - q @ slope)) @ p) / gamma
         return product
 
-    solved = minimize(
-        dual,
-        np.zeros(len(f)),
-        jac=True,
-        hessp=hessian_times,
-        method="trust-krylov",
-        options={"gtol": 1e-7},
-    )
+    how: Any = {"method": "trust-krylov", "options": {"gtol": 1e-7}}
+    solved = minimize(dual, np.zeros(len(f)), jac=True, hessp=hessian_times, **how)
     if not solved.jac @ solved.jac < 1e-9:
         reject("gamma", gamma, "nearer to 0.01: the solver finds no solution")
     return shares(solved.x)[0]
@@ -271,8 +243,8 @@ def sample_adaptively(
 ) -> AdaptiveSample:
     """Draw more items for those users whose relevant item is still first in its sample.
 
-    Every user's sample grows to ``sizes[0]`` items, then to ``sizes[1]`` and so on. It stops
-    growing once it has an item above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
+    Every user's sample grows to ``sizes[0]`` items, ``sizes[1]`` and so on, until it has an item
+    above the relevant one (Li et al., AAAI 2023, arXiv:2211.15743).
 
     Parameters
     ----------
@@ -306,12 +278,6 @@ def sample_adaptively(
     array([ 1,  2, 46])
     >>> sample.n_samples
     array([3200,  400,  100])
-
-    The distribution of the ranks can be estimated from such samples, too:
-
-    >>> from sampled_metrics import Draw
-    >>> shares = estimate_rank_distribution(
-    ...     sample.sampled_ranks, Draw(3200, n_items=5000), n_samples=sample.n_samples)
     """
     s = as_integers("sizes", sizes, flat=True)
     if not s.size:

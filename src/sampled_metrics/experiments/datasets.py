@@ -115,8 +115,8 @@ def load_movielens_1m(
     """Load MovieLens 1M, with one event held out for each of its 6,040 users.
 
     The files are read from `folder`, or else from the folder that the environment variable
-    ``SAMPLED_METRICS_DATA`` names. Without either, they are downloaded once into the user's cache
-    (`pooch.os_cache`), and their checksums are compared at every load.
+    ``SAMPLED_METRICS_DATA`` names, or downloaded once into the user's cache (`pooch.os_cache`),
+    with checksums compared at every load.
 
     Parameters
     ----------
@@ -187,23 +187,19 @@ def read_sequences(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Raises
     ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file is empty or damaged, or a line is not two whole numbers with a space between.
+    OSError, ValueError
+        As `read_ratings`; a line must be two whole numbers with a space between.
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "sequences.txt")
-    ...     _ = path.write_text("1 20\n1 10\n2 20\n")
+    ...     _ = path.write_text("1 20\n1 10\n")
     ...     read_sequences(path)
        user  item  timestamp
     0     1    20          1
     1     1    10          2
-    2     2    20          3
     """
     text = read_text(as_path("path", path)).replace(" ", "\t")
     events = read_integers(path, text, ["user", "item"])
@@ -220,10 +216,8 @@ def load_amazon(
 ) -> Split:
     """Load Amazon Video Games or Amazon Beauty, with each user's last event held out.
 
-    These are the data that the authors of SASRec and of BERT4Rec prepared and published. They test
-    on the last event of each user, and tune on the one before; see `validation`.
-
-    The files are found or downloaded as by `load_movielens_1m`.
+    These are the data that the authors of SASRec and of BERT4Rec published. The files are found or
+    downloaded as by `load_movielens_1m`.
 
     Parameters
     ----------
@@ -235,10 +229,8 @@ def load_amazon(
         `leave_last_out`. Its item is a candidate like any other.
     folder : path, optional
         Where ``Video.txt`` or ``beauty.txt`` is (plain or ``.gz``).
-    base_url : str, optional
-        Address of a mirror of the file, used for downloading.
-    progress : bool
-        Whether a download shows a progress bar.
+    base_url, progress
+        As in `load_movielens_1m`.
 
     Returns
     -------
@@ -247,10 +239,8 @@ def load_amazon(
 
     Raises
     ------
-    OSError
-        If a local file is missing or the download fails; the message says how to do it by hand.
-    ValueError
-        If a file is not what it should be.
+    OSError, ValueError
+        As `load_movielens_1m`.
 
     Examples
     --------
@@ -278,9 +268,8 @@ def published_files(
 ) -> list[Path]:
     """Return the paths of a data set's files, in the order of `checksums`.
 
-    A local copy of a file may be packed (``.gz``), or be called as one of `unpacked`; pooch never
-    gets that folder, as it would replace a copy with another checksum. The checksums are as pooch
-    has them, or ``git-blob:`` and the id that git gives to the content.
+    A local copy may be packed (``.gz``), or be called as one of `unpacked`; pooch never gets that
+    folder, as it would replace a copy with another checksum. The checksums are pooch's or git's.
     """
     show = as_flag("progress", progress)
     if base_url is not None and not isinstance(base_url, str):
@@ -328,7 +317,7 @@ def _check_counts(
     paths: Sequence[Path], found: Mapping[str, int], expected: Mapping[str, int]
 ) -> None:
     """Refuse files that have not as many events, users or items as the published ones."""
+    where = " and ".join(map(str, paths))
     for name, count in expected.items():
         if found[name] != count:
-            where = " and ".join(map(str, paths))
             raise ValueError(f"{where}: {found[name]:,} {name} found, {count:,} expected")

@@ -1,8 +1,4 @@
-"""Training events to scores: the recommenders of the paper's experiment.
-
-A recommender has ``fit(train)`` and ``scores(users)``. Ranking needs only ``scores``, so any object
-that returns an array of shape (len(users), n_items) from it can be ranked.
-"""
+"""Training events to scores: the recommenders of the paper's experiment."""
 
 from __future__ import annotations
 
@@ -121,15 +117,13 @@ class MatrixFactorization(_Fitted):
         The weight :math:`\lambda > 0` of the squared factors.
     unobserved_weight : float
         The weight :math:`\alpha \ge 0` of the squared scores of all pairs, including observed
-        ones; the name is that of Rendle and others. In the terms of Hu, Koren and Volinsky, an
-        observed pair has the confidence :math:`1 + 1/\alpha` and any other pair 1. So their
-        :math:`\alpha` is :math:`1/\alpha` here, their :math:`\lambda` is
-        :math:`\lambda (1 + \alpha) / \alpha`, and their scores are :math:`1 + \alpha` times ours.
+        ones. The :math:`\alpha` of Hu, Koren and Volinsky is :math:`1/\alpha` here, their
+        :math:`\lambda` is :math:`\lambda (1 + \alpha) / \alpha`, and their scores are
+        :math:`1 + \alpha` times ours.
     n_iterations : int
         Number of iterations; each solves for all users, then for all items.
     rng : int, numpy.random.SeedSequence, numpy.random.Generator or None
-        Draws the initial item factors. Another seed leads to another, about equally good solution.
-        The default is a seed, so that a model that is fitted twice gives the same scores.
+        Draws the initial item factors. The default is a seed: two fits give the same scores.
     progress : bool
         Whether a fit of more than two seconds shows a progress bar.
 
@@ -274,11 +268,9 @@ class ItemKNN(_Fitted):
               s''_{ij} &= \frac{s'_{ij}}{\|s'_i\|}, \\
               \hat y(u, i) &= \frac{\sum_{j: (u, j) \in H} s''_{ij}}{\sum_{j \in I} s''_{ij}}.
 
-    The defaults are the choices that give the numbers printed in the paper, and leave the last
-    denominator out: recommender Y is ``ItemKNN(exponent=3)``, and Z is
-    ``ItemKNN(column_neighbors=10)``. By the words of the paper, Y would be
-    ``ItemKNN(exponent=3, divide_by_row_sum=True)``, and Z would be
-    ``ItemKNN(row_neighbors=10, divide_by_row_sum=True)``.
+    The defaults give the numbers printed in the paper, and leave the last denominator out:
+    recommender Y is ``ItemKNN(exponent=3)``, and Z is ``ItemKNN(column_neighbors=10)``. By the
+    words of the paper, both have ``divide_by_row_sum=True``, and Z has ``row_neighbors=10``.
 
     Parameters
     ----------
@@ -292,8 +284,7 @@ class ItemKNN(_Fitted):
         Whether an item is among its own k nearest. If all items are kept, it always is.
     self_similarity : bool, optional
         Whether :math:`s_{ii} = 1` stays in row i before the row is normalized. With None it stays
-        if item i is among its own neighbors. It counts in the norm and in the row sum, but never
-        in a candidate's score, because the user has no training event with a candidate.
+        if item i is among its own neighbors. It counts in the norm and in the row sum only.
     row_norm : {"l2", None}
         The norm that a row is divided by; None leaves the rows as they are.
     divide_by_row_sum : bool
@@ -311,10 +302,8 @@ class ItemKNN(_Fitted):
 
     Notes
     -----
-    All items tied with the k-th nearest are kept, so the numbering of items does not matter, and
-    an item may have more than k neighbors. Items without a common user are never neighbors.
-
-    A sparse similarity takes 12 bytes for each pair that is kept, and the fit little more.
+    All items tied with the k-th nearest are kept, so that an item may have more than k neighbors,
+    but never one without a common user. A sparse similarity takes 12 bytes for each kept pair.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """What an evaluation on sampled items reports: the draws, and the probabilities behind them."""
 
 from sampled_metrics.sampling._probabilities import (
+    alike,
     blocks,
     chain_probabilities,
     expectation,
@@ -26,6 +27,7 @@ __all__ = [
     "HEAD",
     "Draw",
     "WeightedDraw",
+    "alike",
     "as_draw",
     "as_single",
     "blocks",

@@ -28,8 +28,8 @@ def probabilities(
 ) -> FloatArray:
     """Return the probability of each sampled rank, shape ``ranks.shape + (m + 1,)``.
 
-    It is a polynomial of degree m in the rank, and is computed as such: between whole numbers it
-    may be negative without replacement.
+    It is a polynomial of degree m in the rank: between whole numbers it may be negative without
+    replacement.
     """
     h = np.arange(m, dtype=np.float64).reshape(-1, *(1,) * np.ndim(ranks))
     above, below = np.asarray(ranks - 1.0), np.asarray(n_items - ranks * 1.0)
@@ -57,13 +57,10 @@ def probabilities(
 
 
 def _multiply_up(rows: FloatArray) -> None:
-    """Multiply each row by all rows before it, in place.
-
-    NumPy's cumprod goes through each column on its own, which takes several times as long.
-    """
+    """Multiply each row by all rows before it, in place."""
     if rows[:1].size < LONG_ROW:
         np.cumprod(rows, axis=0, out=rows)
-    else:
+    else:  # NumPy's cumprod goes through each column on its own: several times as long
         for before, row in pairwise(rows):
             np.multiply(row, before, out=row)
 
@@ -71,10 +68,7 @@ def _multiply_up(rows: FloatArray) -> None:
 def expectation(
     values: FloatArray, ranks: NDArray[Any], n_items: IntArray, *, replacement: bool
 ) -> FloatArray:
-    """Return the mean of ``values[sampled rank - 1]`` for each of a flat array of ranks.
-
-    `values` may have a second axis of several tables, which the result then has, too.
-    """
+    """Return the means of ``values[sampled rank - 1]``, of one table or several in columns."""
     m = len(values) - 1
     found = np.empty((len(ranks), *values.shape[1:]))
     large = np.abs(values).max() > MOST
@@ -88,7 +82,9 @@ def expectation(
             share = (ranks[some] - 1) / (n_items[some] - 1)
             found[some] = chebvander(1 - 2 * share, len(series) - 1) @ series
     rest = np.flatnonzero(left)
-    pairs, where = _distinct(ranks[rest], n_items[rest])
+    which = np.unique(n_items[rest], return_inverse=True)[1]
+    each_pair = ranks[rest] + 1j * which
+    pairs, where = np.unique(each_pair, return_index=True, return_inverse=True)[1:]
     each = np.empty((len(pairs), *values.shape[1:]))
     step = max(1, SMALL // (m + 1))
     for start in range(0, len(pairs), step):
@@ -122,8 +118,6 @@ def expectation_over_ties(values: FloatArray, ranks: Ranks, *, replacement: bool
 def _from_ends(values: FloatArray, ranks: Ranks) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return the means without replacement from the ends of ties, and which of them to trust.
 
-    Those to trust have lost two digits at most, or else each rank of the tie would be a node.
-
     The (h + 1)-st of m + 1 items drawn from n has rank r with probability (m + 1) / n times that of
     h items above rank r in a draw of m. So sums over r are differences:
 
@@ -145,6 +139,7 @@ def _from_ends(values: FloatArray, ranks: Ranks) -> tuple[FloatArray, NDArray[np
     difference, size = (
         np.take_along_axis(each, which, axis=1)[:, 0] for each in (difference, size)
     )
+    # Trusted is what has lost two digits at most, or where each rank of the tie would be a node.
     sure = (np.abs(difference) >= CANCELED * size).reshape(len(ranks), -1).all(axis=1)
     scale = n / ((m + 1) * (ranks.n_tied + 1))
     means = scale.reshape(-1, *(1,) * (values.ndim - 1)) * difference
@@ -176,16 +171,16 @@ def _smooth_groups(n_items: IntArray, m: int, *, replacement: bool) -> list[IntA
     if replacement:  # only the share of the others that are above matters
         return [np.arange(len(n_items))] if len(n_items) > enough else []
     # Checked: from n = 3m on, the error is as small as with replacement.
-    sizes, which, counts = np.unique(n_items, return_inverse=True, return_counts=True)
-    chosen = np.flatnonzero((counts > enough) & (sizes >= 4 * m))
-    return [np.flatnonzero(which == i) for i in chosen]
+    return [x for (n,), x in alike(n_items) if len(x) > enough and n >= 4 * m]
 
 
-def _distinct(ranks: NDArray[Any], n_items: IntArray) -> tuple[IntArray, IntArray]:
-    """Return where each pair of rank and number of items is first, and which one each is."""
-    which = np.unique(n_items, return_inverse=True)[1]
-    first, where = np.unique(ranks + 1j * which, return_index=True, return_inverse=True)[1:]
-    return first, where
+def alike(*columns: IntArray) -> Iterator[tuple[list[int], IntArray]]:
+    """Yield, in ascending order, each row that the columns hold, and the places where it is."""
+    order = np.lexsort(columns[::-1])
+    rows = np.stack(columns)[:, order]
+    changes = 1 + np.flatnonzero((rows[:, 1:] != rows[:, :-1]).any(axis=0))
+    for places in np.split(order, changes) if order.size else ():
+        yield [int(column[places[0]]) for column in columns], places
 
 
 def blocks(length: int, width: int) -> Iterator[slice]:
@@ -213,10 +208,9 @@ class Nodes(NamedTuple):
 def nodes_of_ties(ranks: Ranks, m: int, *, replacement: bool) -> Nodes:
     """Return nodes for probabilities of sampled ranks, and products of two of them.
 
-    Given the rank, these are polynomials of degree m and 2m. In the angle of `_degree` they are
-    bumps of one width, narrower without replacement: a Gauss rule sums them over a long tie, with
-    nodes for the angle that the tie covers. Of most items drawn without replacement, they are not
-    smooth: then each rank counts.
+    Given the rank, these are polynomials of degree m and 2m, and in the angle of `_degree` bumps of
+    one width: a Gauss rule sums them, with nodes for the angle that the tie covers. Of most items
+    drawn without replacement, they are not smooth: then each rank counts.
     """
     assert ranks.n_items is not None
     if not ranks.has_ties:
@@ -229,11 +223,7 @@ def nodes_of_ties(ranks: Ranks, m: int, *, replacement: bool) -> Nodes:
     sizes = np.minimum(most, ranks.n_tied + 1).astype(np.int64)
     starts = np.cumsum(sizes) - sizes
     nodes, weight = np.empty(sizes.sum()), np.empty(sizes.sum())
-    pairs, which = np.unique(np.stack([ranks.n_tied + 1, sizes]), axis=1, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    bounds = np.searchsorted(which.ravel()[order], np.arange(pairs.shape[1] + 1))
-    for i, (length, size) in enumerate(pairs.T.tolist()):
-        x = order[bounds[i] : bounds[i + 1]]
+    for (length, size), x in alike(ranks.n_tied + 1, sizes):
         at = starts[x, None] + np.arange(size)
         steps, weights = gauss_rule(length, size)
         nodes[at], weight[at] = ranks.best[x, None] + steps, weights / length

@@ -23,9 +23,8 @@ def rank_grid(
     the means are under these probabilities of the ranks, else all ranks count alike.
 
     The first ranks represent themselves. Behind them come panels, each ending 16 times as far out
-    as it begins, with a Gauss rule for the whole numbers in it. On all such panels 1/r is equally
+    as it begins, with a Gauss rule for the whole numbers in it: on all of them 1/r is equally
     smooth, and the probabilities are bumps of relative width 1/sqrt(m) or more.
-    So the number of ranks grows with log n and sqrt(m) only. They are real numbers.
     """
     # Between whole numbers, drawing without replacement nearly everything is no smooth affair.
     head = min(n, HEAD if replacement else max(HEAD, 4 * m))
@@ -51,10 +50,9 @@ def rank_grid(
 def gauss_rule(length: int, n_nodes: int) -> tuple[FloatArray, FloatArray]:
     r"""Return nodes and weights that sum polynomials over 0, ..., length - 1 exactly.
 
-    The rule is exact up to degree 2 `n_nodes` - 1. Its nodes are the zeros of the discrete
-    Chebyshev (Gram) polynomials: the eigenvalues of their three-term recurrence, whose squared
-    coefficients are :math:`j^2 (N^2 - j^2) / (4 (4 j^2 - 1))` for N = `length` (Golub & Welsch
-    1969).
+    The nodes are the zeros of the discrete Chebyshev (Gram) polynomials: the eigenvalues of their
+    recurrence, whose squared coefficients are :math:`j^2 (N^2 - j^2) / (4 (4 j^2 - 1))` for N =
+    `length` (Golub & Welsch 1969).
     """
     if n_nodes >= length:
         return np.arange(length, dtype=np.float64), np.ones(length)

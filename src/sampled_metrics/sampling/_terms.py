@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sampled_metrics._arguments import FloatArray, IntArray
 from sampled_metrics.metrics import Metric
 from sampled_metrics.ranks import Ranks, one_relevant_each, trusted
+from sampled_metrics.sampling._probabilities import alike
 
 
 def sampled_values(metric: Metric, m: int) -> FloatArray:
@@ -60,9 +61,7 @@ def by_count(ranks: Ranks, n: IntArray) -> Iterator[tuple[int, int, IntArray, In
 
     The places of their ranks in `Ranks.best` have the shape (n_instances, n_relevant).
     """
-    some = np.flatnonzero(ranks.n_relevant > 0)
-    pairs = np.stack([ranks.n_relevant[some], n[some]])
-    distinct, which = np.unique(pairs, axis=1, return_inverse=True)
-    for i, (q, items) in enumerate(distinct.T.tolist()):
-        x = some[which.ravel() == i]
+    some = np.flatnonzero(ranks.n_relevant)
+    for (q, items), places in alike(ranks.n_relevant[some], n[some]):
+        x = some[places]
         yield q, items, x, ranks.offsets[x, None] + np.arange(q)

@@ -4,18 +4,16 @@ An evaluation by sampling keeps the relevant item and draws `n_samples` of the o
 ``n_items - 1`` items. The *sampled rank* is the rank of the relevant item among itself and the
 drawn items: one plus the number of drawn items that are ranked above it.
 
-With q relevant items it keeps them all and draws from the ``n_items - q`` others. The j-th best
-relevant item, at exact rank :math:`r_j`, has the sampled rank :math:`j + H_j`, where :math:`H_j`
-counts the drawn items among the :math:`r_j - j` irrelevant ones above it. By itself, it behaves
-like one relevant item at rank :math:`r_j - j + 1` of :math:`n - q + 1`: its *rank among the
-irrelevant*.
+With q relevant items it keeps them all and draws from the ``n_items - q`` others. The j-th best, at
+exact rank :math:`r_j`, then behaves like one relevant item at rank :math:`r_j - j + 1` of
+:math:`n - q + 1`, its *rank among the irrelevant*, and its sampled rank is :math:`j - 1` larger.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +45,7 @@ from sampled_metrics.ranks import (
     check_sampled,
 )
 from sampled_metrics.sampling._probabilities import (
+    alike,
     blocks,
     expectation,
     expectation_over_ties,
@@ -62,14 +61,6 @@ MAX_HYPERGEOMETRIC = 10**9  # of NumPy's generator
 RARE = 1e-18  # a number of different items that is less likely changes no digit of a mean
 
 Replacement = bool | Literal["merged"]
-
-
-class Case(NamedTuple):
-    """Instances of a draw that may have one number of samples: which, how likely, and that draw."""
-
-    at: IntArray
-    weight: FloatArray
-    draw: Draw
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -103,14 +94,10 @@ class Draw:
     --------
     The relevant item is third of five; of the other four, two are drawn.
 
-    >>> Draw(2, n_items=5).pmf(3)
+    >>> for replacement in (True, False, "merged"):
+    ...     Draw(2, n_items=5, replacement=replacement).pmf(3).round(4)
     array([0.25, 0.5 , 0.25])
-    >>> Draw(2, n_items=5, replacement=False).pmf(3).round(4)
     array([0.1667, 0.6667, 0.1667])
-
-    With replacement one of them may be drawn twice; ranked once, it leaves a smaller sample.
-
-    >>> Draw(2, n_items=5, replacement="merged").pmf(3)
     array([0.25 , 0.625, 0.125])
     """
 
@@ -130,10 +117,7 @@ class Draw:
         merged = isinstance(replacement, str) and replacement == "merged"
         again = "merged" if merged else as_flag("replacement", replacement)
         vars(self).update(n_items=None, replacement=again, shared=as_flag("shared", shared))
-        sizes: tuple[tuple[str, Any, int], ...] = (
-            ("n_samples", n_samples, 1),
-            ("n_items", n_items, 2),
-        )
+        sizes: Any = ("n_samples", n_samples, 1), ("n_items", n_items, 2)
         for name, given, low in sizes:
             if given is not None or name == "n_samples":
                 no_index(name, given)
@@ -175,8 +159,8 @@ class Draw:
                   \frac{(r - 1)^{(h)}\,(n - r)^{(m - h)}}{(n - 1)^{(m)}}.
 
         With replacement, :math:`a^{(h)}` is the power :math:`a^h` and H is binomial (Krichene &
-        Rendle 2020, Section 4.3). Without replacement, it is the falling factorial
-        :math:`a (a - 1) \cdots (a - h + 1)` and H is hypergeometric (Section 4.4).
+        Rendle 2020, Section 4.3); without it, the falling factorial :math:`a \cdots (a - h + 1)`,
+        and H is hypergeometric (Section 4.4).
 
         Parameters
         ----------
@@ -275,9 +259,8 @@ class Draw:
         r"""Draw random sampled ranks, without drawing items.
 
         The number of drawn items above the relevant one is binomial with replacement and
-        hypergeometric without it, so it is drawn directly. With several relevant items, the numbers
-        of drawn items between one of them and the next are drawn one after the other, each from the
-        items and the draws that are then left.
+        hypergeometric without it. With several relevant items, the numbers between one of them and
+        the next are drawn one after the other, from the items and the draws that are then left.
 
         Parameters
         ----------
@@ -317,8 +300,8 @@ class Draw:
             raise ValueError(
                 "draw.shared is True; draw items and rank them: ranks do not say which"
             )
-        if self.replacement is not True and (bad := n > MAX_HYPERGEOMETRIC).any():
-            refuse("n_items", n, bad, "at most 10**9 without replacement")
+        too_many = (n > MAX_HYPERGEOMETRIC) & (self.replacement is not True)
+        refuse("n_items", n, too_many, "at most 10**9 without replacement")
         runs = range(times or 1)
         exact = np.stack([rows.break_ties("random", rng=generator).best for _ in runs])
         m = self._numbers_of_samples(rows, len(exact), generator)
@@ -333,16 +316,6 @@ class Draw:
 
     def rows_of(self, ranks: Ranks | ArrayLike) -> tuple[Ranks, IntArray, tuple[int, ...]]:
         """Return exact ranks that fit this draw, their numbers of items, and the shape of results.
-
-        Parameters
-        ----------
-        ranks : Ranks or array_like of int
-            The instances.
-
-        Returns
-        -------
-        tuple of Ranks, ndarray of int64 and tuple of int
-            The shape is that of an array, else (n_instances,).
 
         Raises
         ------
@@ -366,102 +339,56 @@ class Draw:
             check_is_sample("ranks", rows, self)
         return rows, n, shape
 
-    def mean_of(self, rows: Ranks, values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
-        """Return the mean of a table's entries at the sampled ranks, of instances from `rows_of`.
-
-        Parameters
-        ----------
-        rows : Ranks
-            Exact ranks, one relevant item each.
-        values : ndarray of float64, shape (n_samples + 1,) or (n_samples + 1, n_tables)
-            The entries of each table.
-        shape : tuple of int
-            The shape of the result, besides an axis of tables.
-
-        Returns
-        -------
-        ndarray of float64, of this shape, and n_tables if there are several
-        """
-        each = expectation_over_ties(values, rows, replacement=self.replacement)
-        found: FloatArray = each.reshape(shape + values.shape[1:])[()]  # no 0-d array
-        return found
-
     def take(self, index: Any) -> Draw:
-        """Return the draw for some of the instances.
-
-        Parameters
-        ----------
-        index : slice or array_like
-            A slice, a mask, or the positions of the instances.
-
-        Returns
-        -------
-        Draw
-        """
+        """Return the draw for some of the instances: a slice, a mask, or their positions."""
         no_labels("index", index, "pass index.to_numpy() in the order of the instances")
-        m: Any
-        n: Any
-        m, n = (
-            each[index] if isinstance(each, np.ndarray) else each
-            for each in (self.n_samples, self.n_items)
-        )
+        sizes: Any = self.n_samples, self.n_items
+        m, n = (each[index] if isinstance(each, np.ndarray) else each for each in sizes)
         return Draw(m, n_items=n, replacement=self.replacement, shared=self.shared)
 
-    def cases(self, rows: Ranks) -> Iterator[Case]:
+    def cases(self, rows: Ranks) -> Iterator[tuple[IntArray, FloatArray, Draw]]:
         """Yield the draws of one number of samples each that this one is made of.
 
-        Parameters
-        ----------
-        rows : Ranks
-            Instances from `rows_of`.
-
-        Yields
-        ------
-        tuple of ndarray, ndarray and Draw
-            Places of instances with relevant items, the probability that each of them has so many
-            sampled items, and the draw of so many, with replacement or without. Given how many of
-            the items drawn with replacement are different, these are a sample without replacement.
+        Each comes with the places of instances with relevant items, among those of `rows_of`, and
+        the probability that they have so many sampled items. Where repeats are merged, the draw is
+        without replacement: all sets of so many different items are equally likely.
         """
-        some = np.flatnonzero(rows.n_relevant)
-        m = np.broadcast_to(self.n_samples, (len(rows),))[some]
-        sizes = [m] if self.replacement != "merged" else [m, (rows.n_items - rows.n_relevant)[some]]  # type: ignore[operator]
-        pairs, which = np.unique(np.stack(sizes), axis=1, return_inverse=True)
-        if self.replacement != "merged":
-            for i, size in enumerate(pairs[0].tolist()):
-                x = some[which.ravel() == i]
-                yield Case(x, np.ones(len(x)), Draw(size, replacement=self.replacement))
+        if self.replacement == "merged":
+            numbers = self._numbers(rows)
+            for size in range(1, max((len(p) for _, p in numbers), default=0)):
+                likely = np.zeros(len(rows))
+                for x, p in numbers:
+                    likely[x] = p[size] if size < len(p) else 0
+                if (at := np.flatnonzero(likely > RARE)).size:
+                    yield at, likely[at], Draw(size, replacement=False)
             return
-        likely = [_different(*pair) for pair in pairs.T.tolist()]
-        place = which.ravel()
-        for size in range(1, max(map(len, likely), default=0)):
-            p = np.array([each[size] if size < len(each) else 0.0 for each in likely])[place]
-            if (at := np.flatnonzero(p > RARE)).size:
-                yield Case(some[at], p[at], Draw(size, replacement=False))
+        some = np.flatnonzero(rows.n_relevant)
+        for (size,), places in alike(np.broadcast_to(self.n_samples, (len(rows),))[some]):
+            yield some[places], np.ones(len(places)), Draw(size, replacement=self.replacement)
 
     def _expect(self, rows: Ranks, metric: Metric) -> FloatArray:
         """Return the expectation for instances with one number of samples."""
-        m = int(self.n_samples)
+        m, again = int(self.n_samples), bool(self.replacement)
         if rows.is_one_each and rows.gains is None:
-            return self.mean_of(rows, sampled_values(metric, m), (len(rows),))
-        samples, again = np.arange(1, m + 2), bool(self.replacement)
+            return expectation_over_ties(sampled_values(metric, m), rows, replacement=again)
+        samples = np.arange(1, m + 2)
         return expect_terms(
             rows, metric, lambda q, _: term_values(metric, samples, q, m + q), again
         )
 
     def _numbers_of_samples(self, rows: Ranks, repeats: int, rng: np.random.Generator) -> IntArray:
         """Return how many items each instance gets, shape (repeats, n_instances)."""
-        m = np.broadcast_to(self.n_samples, (repeats, len(rows)))
-        if self.replacement != "merged":
-            return m
-        assert rows.n_items is not None
-        m = m.copy()
-        others = rows.n_items - rows.n_relevant
-        pairs, which = np.unique(np.stack([m[0], others]), axis=1, return_inverse=True)
-        for i, pair in enumerate(pairs.T.tolist()):
-            x = np.flatnonzero((which.ravel() == i) & (rows.n_relevant > 0))
-            p = _different(*pair) if x.size else np.ones(1)
+        m = np.array(np.broadcast_to(self.n_samples, (repeats, len(rows))))
+        for x, p in self._numbers(rows) if self.replacement == "merged" else ():
             m[:, x] = rng.choice(len(p), (repeats, len(x)), p=p / p.sum())
         return m
+
+    def _numbers(self, rows: Ranks) -> list[tuple[IntArray, FloatArray]]:
+        """Return instances of a merged draw, and how likely they get 0, 1, ... different items."""
+        assert rows.n_items is not None
+        some = np.flatnonzero(rows.n_relevant)
+        m, others = np.broadcast_arrays(self.n_samples, rows.n_items - rows.n_relevant)
+        return [(some[x], _different(*pair)) for pair, x in alike(m[some], others[some])]
 
     def _check_size(self, n: IntArray, n_relevant: IntArray | int) -> None:
         """Refuse to draw more items than there are."""
@@ -592,10 +519,7 @@ def number_of_items(draw: Draw) -> int:
 def one_sampled_each(
     sampled_ranks: Ranks | ArrayLike, draw: Draw, n_samples: ArrayLike | None = None
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sampled rank, number of samples and number of items of each instance.
-
-    All have the shape of the sampled ranks, which hold one untied relevant item per instance.
-    """
+    """Return sampled ranks, each of one item, and as many numbers of samples and of items."""
     rows, shape = as_ranks(sampled_ranks, name="sampled_ranks")
     check_single("sampled_ranks", rows)
     if rows.has_ties:
@@ -605,8 +529,7 @@ def one_sampled_each(
     same_index(sampled_ranks=sampled_ranks, n_samples=n_samples)
     drawn = draw.n_samples if n_samples is None else n_samples
     m = one_or_one_each("n_samples", drawn, shape, 1, "sampled_ranks")
-    if (bad := m > draw.n_samples).any():
-        refuse("n_samples", m, bad, f"at most draw.n_samples, {draw.n_samples}")
+    refuse("n_samples", m, m > draw.n_samples, f"at most draw.n_samples, {draw.n_samples}")
     items = np.asarray(draw.n_items)
     n = one_or_one_each("draw.n_items", items, shape, 2, "sampled_ranks")
     check_sampled("sampled_ranks", rows, m.ravel())

@@ -1,15 +1,11 @@
 r"""What sampling by popularity does: a draw of the irrelevant items in proportion to weights.
 
-Many evaluations draw the items in proportion to how often they occur in the training data. Then
-the rank of the relevant item does not determine the distribution of its sampled rank: it matters
-which items are above.
-
-With replacement, the draws are independent, and the number of drawn items above is binomial. Its
-probability is the share of the weight that is above. Without replacement, each draw is from the
-items that are left. Imagine that every item rings once, at a random time with an exponential
-distribution whose rate is the item's weight. The items in the order of their rings are such draws
-(Efraimidis & Spirakis 2006). Whether an item has rung by a fixed time is independent of the others,
-so the numbers of rings above and below are sums of independent indicators (Poisson-binomial).
+With replacement, the number of drawn items above the relevant one is binomial: its probability is
+the share of the weight that is above. Without replacement, each draw is from the items that are
+left. Imagine that every item rings once, at a random time with an exponential distribution whose
+rate is the item's weight. The items in the order of their rings are such draws (Efraimidis &
+Spirakis 2006). Whether an item has rung by a fixed time is independent of the others, so the
+numbers of rings above and below are sums of independent indicators (Poisson-binomial).
 """
 
 from __future__ import annotations
@@ -51,9 +47,8 @@ TAIL = 37.0  # probabilities below exp(-37), the rounding error of 1, are left o
 class WeightedDraw:
     r"""How a sampled evaluation draws irrelevant items in proportion to weights, as by popularity.
 
-    It has the methods of `Draw`. The rank of the relevant item is not enough here, so they take
-    masks, which say of each item whether it is ranked above the relevant one. Each mask is for one
-    relevant item.
+    It has the methods of `Draw`. As the rank of the relevant item is not enough here, they take
+    a mask for each: whether each item is ranked above it.
 
     Parameters
     ----------
@@ -61,9 +56,8 @@ class WeightedDraw:
         Number of drawn items m, at least 1; without replacement at most the number of positive
         weights.
     weights : array_like of float, shape (n_items,) or (n_instances, n_items)
-        Weight of each item, 0 or above, for all instances or for each of them. An item of weight
-        0 is never drawn: give this weight to the relevant item itself, and to the items that are
-        not ranked for the instance, such as its training items.
+        Weight of each item, 0 or above, for all instances or for each of them: 0 for the relevant
+        item itself, and for items that are not ranked, such as the instance's training items.
     replacement : bool
         Whether one item may be drawn twice. If not, each item is drawn from those that are left,
         in proportion to their weights.
@@ -80,16 +74,14 @@ class WeightedDraw:
     :math:`W_+` above the relevant item and W in all, it is a `Draw` for rank :math:`W_+ + 1` of
     W + 1.
 
-    No estimator takes a `WeightedDraw`: a sampled rank says something about the weight above the
-    relevant item, but the number of items above does not follow from that weight.
+    No estimator takes a `WeightedDraw`: the number of items above the relevant one does not follow
+    from their weight.
 
     Examples
     --------
-    Of six items, the first and the fourth are ranked above the relevant one, with 60 percent of
-    the weight.
+    Of six items, the first and the fourth are above the relevant one: 60 percent of the weight.
 
-    >>> weights = [50, 20, 10, 10, 5, 5]
-    >>> above = [True, False, False, True, False, False]
+    >>> weights, above = [50, 20, 10, 10, 5, 5], [True, False, False, True, False, False]
     >>> WeightedDraw(2, weights).pmf(above)
     array([0.16, 0.48, 0.36])
     >>> WeightedDraw(2, weights, replacement=False).pmf(above).round(4)
@@ -107,8 +99,7 @@ class WeightedDraw:
         if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
             raise ValueError(f"weights is {shown(weights)}; weights must be one number per item")
         w: FloatArray = given.astype(np.float64)
-        if (bad := ~(np.isfinite(w) & (w >= 0))).any():
-            refuse("weights", given, bad, "finite and 0 or above")
+        refuse("weights", given, ~(np.isfinite(w) & (w >= 0)), "finite and 0 or above")
         vars(self).update(n_samples=m, weights=read_only(w), replacement=again)
         largest = w.max(axis=-1, keepdims=True)
         for row in np.argwhere(largest[..., 0] == 0)[:1].tolist():
@@ -117,8 +108,8 @@ class WeightedDraw:
             )
         if again:
             return
-        if (bad := (w > 0) & (w < SMALLEST * largest)).any():
-            refuse("weights", w, bad, f"0 or at least {SMALLEST} times the largest")
+        rule = f"0 or at least {SMALLEST} times the largest"
+        refuse("weights", w, (w > 0) & (w < SMALLEST * largest), rule)
         if (few := np.count_nonzero(w, axis=-1).min()) < m:
             raise ValueError(
                 f"n_samples is {m}; without replacement it must be at most the number of positive "
@@ -162,20 +153,18 @@ class WeightedDraw:
         -----
         "exact" is right to 12 digits, whatever the ratios of the weights. The integrand is smooth
         in the logarithm of t, and 0 at both ends, so that the trapezoidal rule with 30 to 200
-        times is exact up to rounding (Trefethen & Weideman 2014); it needs more of them where the
-        weights differ by many orders of magnitude. For one mask of 1,000 items and 100 samples
-        this takes some 20 milliseconds; the time grows with the product of both.
+        times is exact up to rounding (Trefethen & Weideman 2014). For one mask of 1,000 items and
+        100 samples this takes some 20 milliseconds; the time grows with the product of both.
 
-        "approximate" is some 25 times faster where there are many masks. It is exact for equal
+        "approximate" is some 25 times faster where there are many masks, and exact for equal
         weights and for one sample. In trials with masks drawn at random, its distribution differed
         from the exact one by at most 0.02 (total variation) for 6 to 50 items, and by at most
-        0.004 for 200 and more. It differs most if the mask holds just the heaviest items and as
-        many are drawn: with 200 items and weights that span many orders of magnitude, by 0.013.
+        0.004 for 200 and more; by 0.013 if a mask held just the heaviest of 200 items and as many
+        were drawn.
 
         Examples
         --------
-        >>> weights = 1 / np.arange(1, 201)
-        >>> draw = WeightedDraw(20, weights, replacement=False)
+        >>> draw = WeightedDraw(20, 1 / np.arange(1, 201), replacement=False)
         >>> above = np.arange(200) % 4 == 0
         >>> draw.pmf(above)[:6].round(4)
         array([0.    , 0.0028, 0.0239, 0.0882, 0.1838, 0.2441])
@@ -229,8 +218,6 @@ class WeightedDraw:
 
     def rvs(self, above: ArrayLike, *, repeats: int | None = None, rng: RNG = None) -> IntArray:
         """Draw random sampled ranks.
-
-        Without replacement, a time is drawn for each item, and the first `n_samples` are taken.
 
         Parameters
         ----------
@@ -315,10 +302,7 @@ def _sums(masks: NDArray[np.bool_], weights: FloatArray) -> tuple[FloatArray, Fl
 def _successive(
     masks: NDArray[np.bool_], weights: FloatArray, m: int, method: Method, *, same: bool
 ) -> FloatArray:
-    """Return the probabilities that h of m items drawn one after the other are above.
-
-    The weights are the same for all masks, or not.
-    """
+    """Return the probabilities that h of m items drawn one after the other are above."""
     weights = _relative(weights)
     alike = [_times(w[w > 0], m, method) for w in (weights[:1] if same else weights)]
     times = alike * len(masks) if same else alike
@@ -369,9 +353,8 @@ def _times(weights: FloatArray, m: int, method: Method) -> FloatArray:
     """Return times of the m-th ring, evenly spaced in log time, or one in their middle.
 
     Their range is from where m rings are almost impossible to where they are almost certain, by
-    Hoeffding's (1956) bound. The integrand is a sum of likelihoods of the time given
-    who has rung. Their Fisher information about log time says how narrow they are, and their
-    complex singularities are pi / 2 away.
+    Hoeffding's (1956) bound. The integrand is a sum of likelihoods: their Fisher information about
+    log time says how narrow they are, and their complex singularities are pi / 2 away.
     """
     from scipy.optimize import brentq
     from scipy.special import xlogy
