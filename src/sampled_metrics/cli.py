@@ -461,6 +461,11 @@ def _explain(options: Any) -> pd.DataFrame | str:
     return str(found) if options.format == "table" else found.to_frame()
 
 
+def _p_value(p: float) -> str:
+    """Return a p-value as it is printed."""
+    return "$<$ .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
 def _show(result: pd.DataFrame | str | None, options: Any) -> None:
     """Print a result in the form that was asked for."""
     if result is None:
@@ -472,7 +477,9 @@ def _show(result: pd.DataFrame | str | None, options: Any) -> None:
     elif options.format == "json":
         text = result.to_json(orient="records", indent=2)
     elif options.format == "latex":
-        text = result.to_latex(index=False, escape=True, float_format="%.4f")
+        p_values = [name for name in result.columns if name.startswith("p_")]
+        forms = dict.fromkeys(p_values, _p_value)
+        text = result.to_latex(index=False, escape=True, float_format="%.4f", formatters=forms)
     else:
         text = result.to_string(index=False, float_format=lambda x: f"{x:.4g}")
     print(text.rstrip("\n"))

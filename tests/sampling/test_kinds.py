@@ -133,7 +133,7 @@ def test_what_an_evaluation_would_report(draw):
     for at, values in runs.groupby(key).value:
         moments = found.moments[at[0]]
         column = found.columns.index(at[1:])
-        error = np.sqrt(moments.sampling[:, column].sum()) / 400
+        error = np.sqrt(moments.noise[:, column].sum()) / 400
         assert abs(values.mean() - table.loc[at, "value"]) <= 5 * error / 200**0.5
         assert values.std() == pytest.approx(error, rel=0.3)  # four standard deviations and more
 

@@ -108,11 +108,11 @@ def interval(
     return below, above
 
 
-ENTRIES = 2**22  # random signs in memory at once
+ENTRIES = 2**18  # random signs at once: more do not fit in the cache
 
 
 def sign_tests(
-    sums: FloatArray, n_resamples: int, rng: np.random.Generator, progress: bool
+    sums: FloatArray, n_resamples: int, rng: np.random.Generator, *, progress: bool
 ) -> FloatArray:
     """Return the p-value of each column's randomization test, shape (n_columns,).
 

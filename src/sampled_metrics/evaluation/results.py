@@ -228,15 +228,13 @@ class Evaluation:
             among = self._units(x)
             for estimator, columns in self._measured().items():
                 keys = [(*pair, self.columns[i][0], estimator) for pair in pairs for i in columns]
-                each = np.hstack(
-                    [
-                        self.moments[a].mean[x][:, columns] - self.moments[b].mean[x][:, columns]
-                        for a, b in pairs
-                    ]
+                mean = {name: all_.mean[x][:, columns] for name, all_ in self.moments.items()}
+                each = np.hstack([mean[a] - mean[b] for a, b in pairs])
+                of_one = self.ends[columns] - self.ends[columns][:, ::-1]
+                ends = np.tile(of_one, (len(pairs), 1))
+                tests = paired_tests(
+                    each, among, ends, self.confidence, count, generator, progress=show
                 )
-                lead = self.ends[columns] - self.ends[columns][:, ::-1]
-                ends = np.tile(lead, (len(pairs), 1))
-                tests = paired_tests(each, among, ends, self.confidence, count, generator, show)
                 frame = pd.DataFrame(keys, columns=["first", "second", "metric", "estimator"])
                 frames.append(frame.assign(**tests, p_holm=np.nan, users=len(each)))
                 if by_group:
@@ -448,6 +446,7 @@ def paired_tests(
     confidence: float,
     n_resamples: int,
     rng: np.random.Generator,
+    *,
     progress: bool,
 ) -> dict[str, FloatArray]:
     """Test each column of paired differences, shape (n_users, n_columns), against a mean of 0."""
@@ -467,7 +466,7 @@ def paired_tests(
         "high": high,
         "effect_size": np.where(mean == 0, 0.0, effect),
         "p_t": np.where(error > 0, p, np.where(mean == 0, 1.0, np.nan)),
-        "p_randomization": sign_tests(among.sums(differences), n_resamples, rng, progress),
+        "p_randomization": sign_tests(among.sums(differences), n_resamples, rng, progress=progress),
     }
 
 
