@@ -9,9 +9,10 @@ with all items' vectors of length 1.
 
 Scores are those that were computed for a user, on average: by both rules; by the first rule alone,
 popular items first (for k = 10); and items, which are all. Seconds are the processor's, for all
-users, the shortest of three: "ours" ranks up to k, its set-up included; "product" is the bare product of all
-vectors, in blocks over one buffer; "counted" is `Ranks.from_model` on these products; "sample"
-draws 100 items for each user, gathers their vectors, multiplies and counts, vectorized.
+users, the shortest of three: "ours" ranks up to k, its set-up included; "product" is the bare
+product of all vectors, in blocks over one buffer; "counted" is `Ranks.from_model` on these
+products; "sample" draws 100 items for each user, gathers their vectors, multiplies and counts,
+vectorized.
 """
 
 import time
