@@ -70,14 +70,14 @@ def test_intervals_cover_with_few_users(case, n_users):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("n_users", "least"), [(20, 0.9), (100, 0.9), (500, 0.93), (1000, 0.93)])
+@pytest.mark.parametrize(("n_users", "least"), [(20, 0.9), (100, 0.9), (500, 0.93)])
 def test_intervals_cover(case, n_users, least):
     """Of 2,000; the standard error of a share near .95 is .005, and they cover .94 and more."""
     assert covered(case, n_users, 2000) >= least
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_users", [8, 20, 50, 100, 500])
+@pytest.mark.parametrize("n_users", [8, 50, 500])
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_of_differences_cover(case, n_users):
     """B is worse for one user in ten; 1,000 evaluations, as above."""
@@ -89,12 +89,12 @@ def test_intervals_of_differences_cover(case, n_users):
         return a, np.where(rng.random(size) < 0.1, 1000, a)
 
     a, b = pair(n_users * 1000)
-    one, other = pair(10**6)
+    one, other = pair(10**5)
     found = evaluate(
         {"A": a, "B": b}, [metric], n_items=N_ITEMS, groups=np.repeat(np.arange(1000), n_users)
     ).comparisons(by_group=True, n_resamples=2, rng=0, progress=False)
     mean = 0.1 * CASES[case][2] - 0.1 * metric(np.array([1000]))[0]
-    assert abs((metric(one) - metric(other)).mean() - mean) < 0.001
+    assert abs((metric(one) - metric(other)).mean() - mean) < 0.005
     share = np.mean((found["low"] <= mean) & (found["high"] >= mean))
     assert share >= (0.9 if n_users < 500 else 0.93)
     assert found["low"].min() >= -1
@@ -395,7 +395,7 @@ def test_few_differences_are_swapped_in_all_ways():
 
 def test_latex_needs_no_more_than_booktabs(tmp_path):
     rng = np.random.default_rng(10)
-    ranks = {f"item_{name}": Ranks(rng.integers(1, 9, 30), 0, 200) for name in ("knn", "50%")}
+    ranks = {f"item_{name}": Ranks(rng.integers(1, 9, 30), 0, 300) for name in ("knn", "50%")}
     text = evaluate(ranks, [NDCG(k=10), Recall(k=5)], Draw(30)).to_latex()
     assert r"\multirow" not in text
     assert r"\cline" not in text
