@@ -398,7 +398,8 @@ class Evaluation:
         if self.groups is None:
             raise ValueError("there are no groups; give them as evaluate(..., groups=...)")
         names, which = np.unique(self.groups, return_inverse=True)
-        return [(name, np.flatnonzero(which == i)) for i, name in enumerate(names.tolist())]
+        places = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+        return list(zip(names.tolist(), places, strict=True))
 
     def _units(self, x: Any = slice(None), *, macro: bool = False) -> Units:
         """Return which of some of the users are independent, and how they count."""
