@@ -117,7 +117,7 @@ def evaluate(
     recommender estimator
     A           exact      0.5000 ± 0.2887
     B           exact      0.5000 ± 0.2887
-    4 users, ranked among 1,200 items; value ± standard error
+    4 users, ranked among 1,200 items; value ± standard error, if users are independent
 
     Only sampled ranks are known here, each among 50 of 1,200 items and the relevant one.
 
@@ -125,13 +125,13 @@ def evaluate(
     >>> drawn = {name: Ranks(best, n_items=51, catalog=1200) for name, best in drawn.items()}
     >>> found = evaluate(drawn, [Recall(k=1)])
     >>> found.table.drop(columns=["metric", "users"]).round(2)
-      recommender    estimator  value  standard_error   low  high
-    0           A  uncorrected   0.50            0.29 -0.42  1.42
-    1           A    corrected   0.04            0.04 -0.10  0.17
-    2           A       bounds    NaN             NaN  0.00  1.00
-    3           B  uncorrected   0.50            0.29 -0.42  1.42
-    4           B    corrected   0.05            0.03 -0.05  0.15
-    5           B       bounds    NaN             NaN  0.00  1.00
+      recommender    estimator  value  standard_error  low  high
+    0           A  uncorrected   0.50            0.29  0.0  1.00
+    1           A    corrected   0.04            0.04  0.0  0.12
+    2           A       bounds    NaN             NaN  0.0  1.00
+    3           B  uncorrected   0.50            0.29  0.0  1.00
+    4           B    corrected   0.05            0.03  0.0  0.12
+    5           B       bounds    NaN             NaN  0.0  1.00
     """
     listed = as_list("metrics", metrics, Metric, "Recall(k=10)")
     cells = cells_of(listed, ESTIMATORS if estimators is None else estimators)
