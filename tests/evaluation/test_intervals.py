@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -167,10 +168,12 @@ def test_a_metric_without_ends_has_students_interval():
     each = 100 / np.array(ranks)
     want = stats.t.interval(0.95, 3, each.mean(), stats.sem(each))
     np.testing.assert_allclose([row["low"], row["high"]], want)
-    assert not type("Other", (NDCG,), {"gain": Reach.gain}).bounded
-    assert not type("Other", (NDCG,), {"normalizer": Reach.normalizer}).bounded
-    tables = [evaluate({"A": ranks}, [metric]).table for metric in (Bounded(), ReciprocalRank())]
-    pd.testing.assert_frame_equal(*(table.drop(columns="metric") for table in tables))
+    other: Any = type("Other", (NDCG,), {"gain": Reach.gain})
+    another: Any = type("Other", (NDCG,), {"normalizer": Reach.normalizer})
+    assert not other.bounded
+    assert not another.bounded
+    one, two = (evaluate({"A": ranks}, [metric]).table for metric in (Bounded(), ReciprocalRank()))
+    pd.testing.assert_frame_equal(one.drop(columns="metric"), two.drop(columns="metric"))
 
 
 def test_an_estimate_ends_where_its_table_ends():
@@ -263,13 +266,13 @@ def test_clustered_tests_and_intervals_keep_their_level(sessions):
         group.append(np.full(len(person), run))
         cluster.append(person + 40 * run)
     ranks = {"A": np.concatenate(a), "B": np.concatenate(b)}
-    group, cluster = np.concatenate(group), np.concatenate(cluster)
-    options = {"by_group": True, "n_resamples": 199, "rng": 0, "progress": False}
-    tests = evaluate(ranks, [NDCG()], groups=group, clusters=cluster).comparisons(**options)
+    groups, clusters = np.concatenate(group), np.concatenate(cluster)
+    options: dict[str, Any] = {"by_group": True, "n_resamples": 199, "rng": 0, "progress": False}
+    tests = evaluate(ranks, [NDCG()], groups=groups, clusters=clusters).comparisons(**options)
     for p in ("p_t", "p_randomization"):
         assert 6 <= (tests[p] <= 0.05).sum() <= 38
     assert ((tests["low"] > 0) | (tests["high"] < 0)).sum() <= 38
-    loose = evaluate(ranks, [NDCG()], groups=group).comparisons(**options)
+    loose = evaluate(ranks, [NDCG()], groups=groups).comparisons(**options)
     assert (loose["p_t"] <= 0.05).sum() > 80
 
 
