@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,7 +109,7 @@ def test_intervals_of_sampled_ranks_cover_the_mean_estimate(metric, estimator):
     """1,000 evaluations of 20 users with samples; the mean is that of the draw's distribution."""
     rng, draw = np.random.default_rng(3), Draw(50, n_items=N_ITEMS, replacement=False)
     sampled = draw.rvs(skewed(rng, 20_000), rng=rng)
-    ranks = Ranks(sampled.best, n_items=51, catalog=N_ITEMS)
+    ranks = Ranks(sampled, n_items=51, catalog=N_ITEMS)
     found = evaluate({"A": ranks}, [metric], groups=np.repeat(np.arange(1000), 20)).by_group
     found = found[found["estimator"] == estimator]
     exact = Ranks(np.arange(1, N_ITEMS + 1), n_items=N_ITEMS)
@@ -167,10 +168,15 @@ def test_a_metric_without_ends_has_students_interval():
     each = 100 / np.array(ranks)
     want = stats.t.interval(0.95, 3, each.mean(), stats.sem(each))
     np.testing.assert_allclose([row["low"], row["high"]], want)
-    assert not type("Other", (NDCG,), {"gain": Reach.gain}).bounded
-    assert not type("Other", (NDCG,), {"normalizer": Reach.normalizer}).bounded
-    tables = [evaluate({"A": ranks}, [metric]).table for metric in (Bounded(), ReciprocalRank())]
-    pd.testing.assert_frame_equal(*(table.drop(columns="metric") for table in tables))
+    other: Any = type("Other", (NDCG,), {"gain": Reach.gain})
+    assert not other.bounded
+    other = type("Other", (NDCG,), {"normalizer": Reach.normalizer})
+    assert not other.bounded
+    one, same = (
+        evaluate({"A": ranks}, [metric]).table.drop(columns="metric")
+        for metric in (Bounded(), ReciprocalRank())
+    )
+    pd.testing.assert_frame_equal(one, same)
 
 
 def test_an_estimate_ends_where_its_table_ends():
@@ -263,13 +269,13 @@ def test_clustered_tests_and_intervals_keep_their_level(sessions):
         group.append(np.full(len(person), run))
         cluster.append(person + 40 * run)
     ranks = {"A": np.concatenate(a), "B": np.concatenate(b)}
-    group, cluster = np.concatenate(group), np.concatenate(cluster)
-    options = {"by_group": True, "n_resamples": 199, "rng": 0, "progress": False}
-    tests = evaluate(ranks, [NDCG()], groups=group, clusters=cluster).comparisons(**options)
+    groups, clusters = np.concatenate(group), np.concatenate(cluster)
+    options: Any = {"by_group": True, "n_resamples": 199, "rng": 0, "progress": False}
+    tests = evaluate(ranks, [NDCG()], groups=groups, clusters=clusters).comparisons(**options)
     for p in ("p_t", "p_randomization"):
         assert 6 <= (tests[p] <= 0.05).sum() <= 38
     assert ((tests["low"] > 0) | (tests["high"] < 0)).sum() <= 38
-    loose = evaluate(ranks, [NDCG()], groups=group).comparisons(**options)
+    loose = evaluate(ranks, [NDCG()], groups=groups).comparisons(**options)
     assert (loose["p_t"] <= 0.05).sum() > 80
 
 
