@@ -109,7 +109,7 @@ def test_intervals_of_sampled_ranks_cover_the_mean_estimate(metric, estimator):
     """1,000 evaluations of 20 users with samples; the mean is that of the draw's distribution."""
     rng, draw = np.random.default_rng(3), Draw(50, n_items=N_ITEMS, replacement=False)
     sampled = draw.rvs(skewed(rng, 20_000), rng=rng)
-    ranks = Ranks(sampled.best, n_items=51, catalog=N_ITEMS)
+    ranks = Ranks(sampled, n_items=51, catalog=N_ITEMS)
     found = evaluate({"A": ranks}, [metric], groups=np.repeat(np.arange(1000), 20)).by_group
     found = found[found["estimator"] == estimator]
     exact = Ranks(np.arange(1, N_ITEMS + 1), n_items=N_ITEMS)
@@ -169,11 +169,14 @@ def test_a_metric_without_ends_has_students_interval():
     want = stats.t.interval(0.95, 3, each.mean(), stats.sem(each))
     np.testing.assert_allclose([row["low"], row["high"]], want)
     other: Any = type("Other", (NDCG,), {"gain": Reach.gain})
-    another: Any = type("Other", (NDCG,), {"normalizer": Reach.normalizer})
     assert not other.bounded
-    assert not another.bounded
-    one, two = (evaluate({"A": ranks}, [metric]).table for metric in (Bounded(), ReciprocalRank()))
-    pd.testing.assert_frame_equal(one.drop(columns="metric"), two.drop(columns="metric"))
+    other = type("Other", (NDCG,), {"normalizer": Reach.normalizer})
+    assert not other.bounded
+    one, same = (
+        evaluate({"A": ranks}, [metric]).table.drop(columns="metric")
+        for metric in (Bounded(), ReciprocalRank())
+    )
+    pd.testing.assert_frame_equal(one, same)
 
 
 def test_an_estimate_ends_where_its_table_ends():
@@ -267,7 +270,7 @@ def test_clustered_tests_and_intervals_keep_their_level(sessions):
         cluster.append(person + 40 * run)
     ranks = {"A": np.concatenate(a), "B": np.concatenate(b)}
     groups, clusters = np.concatenate(group), np.concatenate(cluster)
-    options: dict[str, Any] = {"by_group": True, "n_resamples": 199, "rng": 0, "progress": False}
+    options: Any = {"by_group": True, "n_resamples": 199, "rng": 0, "progress": False}
     tests = evaluate(ranks, [NDCG()], groups=groups, clusters=clusters).comparisons(**options)
     for p in ("p_t", "p_randomization"):
         assert 6 <= (tests[p] <= 0.05).sum() <= 38
