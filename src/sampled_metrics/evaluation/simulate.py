@@ -108,10 +108,21 @@ def _runs(
     """Return the mean estimate of each run and cell, shape (repeats, n_cells)."""
     from tqdm import tqdm
 
-    values = np.zeros((repeats, len(tables.cells)))
-    for row in tqdm(values, f"sampling for {name}", delay=2, disable=not tables.progress):
-        row[:] = [_mean(column) for column in tables.estimates(tables.draw.rvs(exact, rng=rng)).T]
-    return values
+    values, draw = np.zeros((repeats, len(tables.cells))), tables.draw
+    bar = tqdm(values, f"sampling for {name}", delay=2, disable=not tables.progress)
+    if not exact.is_one_each or exact.gains is not None or draw.replacement == "merged":
+        for row in bar:
+            row[:] = [_mean(column) for column in tables.estimates(draw.rvs(exact, rng=rng)).T]
+        return values
+    groups = [
+        (x, np.stack([each.values for each in fitted], axis=1))
+        for x, fitted in tables.groups(draw.n_samples)
+    ]
+    for row in bar:
+        sampled = draw.rvs(exact, rng=rng).best
+        for x, table in groups:  # a sum over a table: equal shares of the ranks have equal sums
+            row += np.bincount(sampled[x] - 1, minlength=len(table)) @ table
+    return values / len(exact)
 
 
 def _mean(values: FloatArray) -> float:
