@@ -288,7 +288,7 @@ def explain(
     Chance aside, exact Recall@10 of the other system can be anything from 0.000 to 0.640: either
     can be the better one.
     Who has the model need not sample: Ranks.from_model ranks exactly, and where scores are inner
-    products, with up_to, in about the time of a sample.
+    products of vectors of unlike lengths, with up_to, often as fast as a sample.
     This takes for granted that every user has the same number of items, that one of them is
     relevant, that all others are equally likely to be drawn, and that users and their samples are
     independent of each other.
@@ -457,7 +457,7 @@ def _sentences(found: Sequence[Explanation]) -> list[str]:
     return [
         *dict.fromkeys(said),
         "Who has the model need not sample: Ranks.from_model ranks exactly, and where scores are "
-        "inner products, with up_to, in about the time of a sample.",
+        "inner products of vectors of unlike lengths, with up_to, often as fast as a sample.",
         f"This takes for granted {together}that every user has the same number of items, that one "
         "of them is relevant, that all others are equally likely to be drawn, and that users and "
         "their samples are independent of each other.",

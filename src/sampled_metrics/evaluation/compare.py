@@ -339,16 +339,21 @@ def compare(
     alone = units(np.arange(len(users.first)))
     if draw is None:
         return each_column(exact[0], exact[1], 0.0, truth, alone)[0]
-    if draw.shared:
-        raise ValueError(
-            "draw.shared is True; how far one sample for all users moves the difference does not "
-            "follow from ranks: compare the exact ranks, or sample for each user"
-        )
+    check_own_samples(draw)
     tables = Tables(cells_of([metric], {"": made}), draw, draw.rows_of(users.first)[1], fit)
     both = users.recommenders.values()
     one, other = (sampled_moments(ranks, tables) for ranks in both)
     ties = sum(variance_of_ties(ranks, tables) for ranks in both)
     return each_column(one, other, ties, truth, alone)[0]
+
+
+def check_own_samples(draw: Draw) -> None:
+    """Refuse one sample for all users, as its errors do not average out."""
+    if draw.shared:
+        raise ValueError(
+            "draw.shared is True; how far one sample for all users moves a difference does not "
+            "follow from ranks: compare exact ranks, or sample for each user"
+        )
 
 
 def each_column(

@@ -15,7 +15,7 @@ from sampled_metrics._arguments import RNG, FloatArray, IntArray, as_flag, as_ge
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.evaluation._fits import Tables
 from sampled_metrics.evaluation._moments import Moments, clean_mean, variance_of_ties
-from sampled_metrics.evaluation.compare import each_column
+from sampled_metrics.evaluation.compare import check_own_samples, each_column
 from sampled_metrics.evaluation.intervals import Units, interval, sign_tests, units
 from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import Draw
@@ -269,11 +269,7 @@ class Evaluation:
                 "there was no draw of exact ranks: evaluate(ranks, metrics, Draw(100))"
             )
         ranks, tables = self.drawn
-        if tables.draw.shared:
-            raise ValueError(
-                "draw.shared is True; how far one sample for all users moves a difference does not "
-                "follow from ranks: compare exact ranks, or sample for each user"
-            )
+        check_own_samples(tables.draw)
         of_ties = {name: variance_of_ties(each, tables) for name, each in ranks.items()}
         truth_of = [at[self.columns[i][0], "exact"] for i in drawn]
         rows = []
@@ -387,11 +383,8 @@ class Evaluation:
         for what, count in (counts | {"clusters": n_clusters}).items():
             if count < 2:
                 raise ValueError(f"there are {count} {what}; a comparison needs two or more")
-        if self.draw is not None and self.draw.shared and self._of_samples:
-            raise ValueError(
-                "draw.shared is True: one sample for all users moves all of them together, and "
-                "comparisons of users by users say nothing; compare exact ranks"
-            )
+        if self.draw is not None and self._of_samples:
+            check_own_samples(self.draw)
 
     def _parts(self) -> list[tuple[Any, NDArray[np.intp]]]:
         """Return the name of each group, and the places of its users."""
