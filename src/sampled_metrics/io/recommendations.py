@@ -97,8 +97,7 @@ def from_recommendations(
         flatters.
     catalog : int, dict or Series, optional
         Number of items that there are, one for all or by user, where the candidates are a sample
-        of them. The lists then hold
-        all candidates, so each relevant item must be in its user's list.
+        of them. The lists then hold all candidates, so each relevant item must be in its user's.
     weights : dict or Series, optional
         How much each user counts in a mean, above 0, by user.
     min_relevance : float, optional
