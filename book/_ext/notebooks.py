@@ -12,6 +12,7 @@ import sys
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
+from string import ascii_lowercase
 
 import nbformat
 from execution import executed
@@ -50,12 +51,12 @@ LINE = re.compile(r"^- \{ref\}`([\w-]+)`: (.*)$", re.MULTILINE)
 
 
 def file_names(env):
-    """Name each page's notebook, in the order of the book: 05-dialects, 05a-quiz-metrics, ..."""
+    """Name each page's notebook, in the order of the book: 04-top-heavy, 04a-part-sampling, ..."""
     root = env.config.root_doc
-    names, chapter, letters = {}, 0, iter("abcdefgh")
+    names, chapter, letters = {}, 0, iter(ascii_lowercase)
     for page in [root, *env.toctree_includes.get(root, [])]:
         if number := env.toc_secnumbers.get(page, {}).get(""):
-            chapter, letters, letter = number[0], iter("abcdefgh"), ""
+            chapter, letters, letter = number[0], iter(ascii_lowercase), ""
         else:
             letter = next(letters)
         names[page] = f"{chapter:02d}{letter}-{Path(page).name}"
