@@ -1,7 +1,7 @@
 """Notebooks to download: each page's with its results, the same without solutions, all in a zip.
 
 Their names begin with the number of the chapter, so that a folder lists them in the order of the
-book, and Figure 6.3 is found in 06-toy-example.ipynb.
+book, and Figure 5.3 is found in 05-toy-example.ipynb.
 """
 
 import copy
@@ -34,8 +34,8 @@ Install them, with Python 3.11 or newer, and open them:
 
 (on Windows .venv\\Scripts instead of .venv/bin).
 
-Each page of the book is three files in book/. In 06-toy-example.ipynb it has its results,
-in 06-toy-example-student.ipynb it has neither results nor solutions, and toy-example.md is its
+Each page of the book is three files in book/. In 05-toy-example.ipynb it has its results,
+in 05-toy-example-student.ipynb it has neither results nor solutions, and toy-example.md is its
 source, which Jupyter opens as a notebook, too. Change any input and run all cells again.
 
 The order of reading; the first number is the chapter's:
