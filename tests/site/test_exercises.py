@@ -327,7 +327,7 @@ def test_a_quiz_needs_no_mouse(visit):
     tab.locator("#quiz summary").first.focus()
     tab.keyboard.press("Enter")
     tab.locator("#quiz summary").first.locator(".verdict").get_by_text("Wrong").wait_for()
-    tab.get_by_text("0 of 1").wait_for()
+    tab.locator("#quiz [role=status]").get_by_text("0 of 1.").wait_for()
 
 
 # --- for everybody
@@ -344,7 +344,7 @@ def test_axe_finds_nothing_in_what_was_answered(visit, page, width, scheme):
     if page == "part-metrics":
         for summary in tab.locator("#quiz section:first-of-type summary").all():
             summary.click()
-        tab.get_by_text("0 of 1").wait_for()
+        tab.locator("#quiz [role=status]").get_by_text("0 of 1.").wait_for()
     tab.locator(f"html[data-theme={scheme}]").wait_for()
     tab.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     where = [[".answer-box"], [".exercise-list"], ["#quiz"]]
