@@ -122,7 +122,7 @@ ANSWERS = {
         "ex-elsewhere-reach": ["10.99 %"],
         "ex-elsewhere-judge": ["False"],
     },
-    "movielens": {"ex-movielens-judge": ["True", "False", "False"]},
+    "movielens": {"ex-corrected-judge": ["True", "False", "True", "False"]},
     "how-you-sample": {"ex-published-value": ["DCAB", ".316"]},
     "recommenders": {"ex-free-scores": ["2/3", "0", ".2", "-0"]},
     "learned-priors": {"ex-learned-three-items": ["0.4", "70 %"]},
