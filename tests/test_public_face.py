@@ -198,7 +198,12 @@ def test_the_readme_lists_the_chapters_of_the_book():
     assert re.findall(r"\[(.*?)\]\((book/.*?)\)", rows) == list(zip(titles, files, strict=True))
     landing = (ROOT / "book/index.md").read_text(encoding="utf-8")
     listed = landing.partition("All chapters")[2].partition("```")[0]
+    appendix = [f"{c['file']}.md" for c in toc["parts"][-1]["chapters"]]
+    files += [f for f in appendix if "\n## Further reading\n" in (ROOT / f).read_text("utf-8")]
     assert re.findall(r"\{ref\}`([\w-]+)`", listed) == [Path(f).stem for f in files]
+    assert all(f"]({file})" in text for file in files)
+    hour = [f"{c['file']}.md" for p in toc["parts"] for c in p["chapters"] if "hour-" in c["file"]]
+    assert re.findall(r"\]\((book/hour-.*?)\)", text) == hour != []
 
 
 @pytest.mark.parametrize("calls", RIGHT, ids=lambda calls: calls.__name__)

@@ -7,7 +7,7 @@ Without JavaScript the place says so.
 import json
 import re
 from html import escape
-from itertools import takewhile
+from pathlib import Path
 
 from docutils import nodes
 
@@ -45,14 +45,21 @@ def attributes(name, answer):
     return f'data-exercise="{name}" data-answer="{escape(json.dumps(answer))}"'
 
 
+def chapters_of(app, docname):
+    """Return the pages that a part names in its dict `reading`, in the appendix or not."""
+    source = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
+    named = source.partition("reading = {")[2].partition("}")[0]
+    folder = docname.rpartition("/")[0]
+    pages = [f"{folder}/{name}" for name in re.findall(r'"([\w-]+)":', named)]
+    return [page for page in pages if page in app.env.titles]
+
+
 def add_lists(app, doctree, docname):
     """List the exercises of a part's chapters on the page that opens the part."""
-    pages = app.env.toctree_includes.get(app.config.root_doc, [])
-    if "/part-" not in docname or docname not in pages:
+    if "/part-" not in docname:
         return
-    chapters = takewhile(lambda page: "/quiz-" not in page, pages[pages.index(docname) + 1 :])
     numbers, lines = app.env.toc_fignumbers, []
-    for page in chapters:
+    for page in chapters_of(app, docname):
         links = []
         for name, answer in app.env.metadata[page].get("answers", {}).items():
             number = ".".join(map(str, numbers[page]["exercise"][name]))
@@ -74,10 +81,8 @@ def add_files(app, pagename, templatename, context, doctree):
         app.add_css_file("exercises.css")
         for script in ("answers.js", "kept.js", "exercises.js"):
             app.add_js_file(script, loading_method="defer")
-    if "/quiz-" in pagename:
-        app.add_css_file("exercises.css")
-        for script in ("kept.js", "quiz.js"):
-            app.add_js_file(script, loading_method="defer")
+    if "/part-" in pagename:  # which has a list, so the others, too
+        app.add_js_file("quiz.js", loading_method="defer")
 
 
 def move_blank(app, pagename, templatename, context, doctree):

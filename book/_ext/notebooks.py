@@ -1,7 +1,7 @@
 """Notebooks to download: each page's with its results, the same without solutions, all in a zip.
 
 Their names begin with the number of the chapter, so that a folder lists them in the order of the
-book, and Figure 6.3 is found in 06-toy-example.ipynb.
+book, and Figure 5.3 is found in 05-toy-example.ipynb.
 """
 
 import copy
@@ -12,6 +12,7 @@ import sys
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
+from string import ascii_lowercase
 
 import nbformat
 from execution import executed
@@ -33,8 +34,8 @@ Install them, with Python 3.11 or newer, and open them:
 
 (on Windows .venv\\Scripts instead of .venv/bin).
 
-Each page of the book is three files in book/. In 06-toy-example.ipynb it has its results,
-in 06-toy-example-student.ipynb it has neither results nor solutions, and toy-example.md is its
+Each page of the book is three files in book/. In 05-toy-example.ipynb it has its results,
+in 05-toy-example-student.ipynb it has neither results nor solutions, and toy-example.md is its
 source, which Jupyter opens as a notebook, too. Change any input and run all cells again.
 
 The order of reading; the first number is the chapter's:
@@ -50,12 +51,12 @@ LINE = re.compile(r"^- \{ref\}`([\w-]+)`: (.*)$", re.MULTILINE)
 
 
 def file_names(env):
-    """Name each page's notebook, in the order of the book: 05-dialects, 05a-quiz-metrics, ..."""
+    """Name each page's notebook, in the order of the book: 04-top-heavy, 04a-part-sampling, ..."""
     root = env.config.root_doc
-    names, chapter, letters = {}, 0, iter("abcdefgh")
+    names, chapter, letters = {}, 0, iter(ascii_lowercase)
     for page in [root, *env.toctree_includes.get(root, [])]:
         if number := env.toc_secnumbers.get(page, {}).get(""):
-            chapter, letters, letter = number[0], iter("abcdefgh"), ""
+            chapter, letters, letter = number[0], iter(ascii_lowercase), ""
         else:
             letter = next(letters)
         names[page] = f"{chapter:02d}{letter}-{Path(page).name}"

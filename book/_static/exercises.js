@@ -91,9 +91,9 @@ function summarize(list) {
   }
   forget.addEventListener("click", () => {
     kept.put(Object.fromEntries(names.map((name) => [name, undefined])));
-    update();
   });
   list.append(status, forget);
+  addEventListener("kept", update);
   addEventListener("pageshow", update);
   update();
 }

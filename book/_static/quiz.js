@@ -2,7 +2,7 @@
 (() => {
 "use strict";
 const { kept } = globalThis;
-const quiz = location.pathname.split("/").at(-1).replace(".html", "");
+const quiz = location.pathname.split("/").at(-1).replace(".html", "").replace("part-", "quiz-");
 const questions = [...document.querySelectorAll("#quiz > section")]
   .map((section) => [...section.querySelectorAll("details")])
   .filter((answers) => answers.length);
@@ -45,16 +45,23 @@ questions.forEach((answers, number) => answers.forEach((answer) => {
   });
 }));
 
-again.addEventListener("click", () => {
+function startAgain() {
   chosen.clear();
-  kept.put({ [quiz]: undefined });
   for (const answer of questions.flat()) {
     answer.open = false;
     answer.classList.remove("right", "wrong");
     answer.querySelector(".verdict").textContent = "";
   }
   score();
+}
+
+again.addEventListener("click", () => {
+  startAgain();
+  kept.put({ [quiz]: undefined });
   questions[0][0].querySelector("summary").focus();
+});
+addEventListener("kept", () => { // what the page's other button forgets
+  if (chosen.size && !(quiz in kept.all())) startAgain();
 });
 
 const box = document.createElement("div");

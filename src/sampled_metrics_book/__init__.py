@@ -5,6 +5,7 @@ It needs matplotlib: ``pip install "sampled-metrics[book]"``.
 
 from sampled_metrics_book.exercises import Answer
 from sampled_metrics_book.figures import histogram, intervals, label_lines, slope_chart
+from sampled_metrics_book.parts import reading_times
 from sampled_metrics_book.style import COLORS, FIELD_STYLES, METRIC_COLORS, use_style
 from sampled_metrics_book.tables import table
 
@@ -16,6 +17,7 @@ __all__ = [
     "histogram",
     "intervals",
     "label_lines",
+    "reading_times",
     "slope_chart",
     "table",
     "use_style",

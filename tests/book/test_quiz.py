@@ -1,4 +1,4 @@
-"""The quizzes that close the parts: one right answer to each question, in varying places."""
+"""The quizzes of the parts: one right answer to each question, in varying places."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 BOOK = Path(__file__).parents[2] / "book"
-QUIZZES = sorted(path.stem for path in BOOK.glob("quiz-*.md"))
-every_quiz = pytest.mark.parametrize("page", QUIZZES)
+PARTS = sorted(path.stem for path in BOOK.glob("part-*.md"))
+every_quiz = pytest.mark.parametrize("page", PARTS)
 ANSWER = re.compile(r"^:::\{dropdown\} (?P<title>.+)\n(?P<text>(?s:.*?))^:::$", re.M)
 
 
@@ -26,15 +26,21 @@ def right_place(answers):
     return [text.startswith("Right: ") for _, text in answers].index(True)
 
 
-def test_each_part_has_a_quiz():
-    parts = sorted(path.stem for path in BOOK.glob("part-*.md"))
-    assert [part.replace("part", "quiz") for part in parts] == QUIZZES != []
+@every_quiz
+def test_a_part_is_one_page_with_all_that_is_said_of_it(page):
+    headings = re.findall(r"^## (.+)$", source(page), re.M)
+    assert headings == ["What the chapters give", "Time", "What to remember", "Quiz"]
+    assert f"\n({page.replace('part', 'quiz')})=\n## Quiz\n" in source(page)
+    remember = source(page).partition("\n## What to remember\n")[2].partition("\n(quiz-")[0]
+    lines = remember.strip().splitlines()
+    assert 4 <= len(lines) <= 8
+    assert all(line.startswith("- ") for line in lines)
 
 
 @every_quiz
 def test_each_question_has_one_right_answer(page):
     found = questions(page)
-    assert 6 <= len(found) <= 14  # two for each chapter of the longest part
+    assert 6 <= len(found) <= 12
     assert sum(map(len, found.values())) == source(page).count("{dropdown}")
     for question, answers in found.items():
         assert len(answers) in (3, 4), question

@@ -176,7 +176,8 @@ def test_each_published_number_can_mean_what_explain_says(visit):
 
 
 @pytest.mark.parametrize(
-    ("which", "cutoff"), [("bert4rec-20m-recall-uni", 10), ("llara-100k", 84), ("mlperf-999", 267)]
+    ("which", "cutoff"),
+    [("bert4rec-20m-recall-uni", 10), ("rechorus-kda-recall", 436), ("mlperf-999", 267)],
 )
 def test_what_the_audit_shows(visit, which, cutoff):
     tab = visit("audit")
@@ -199,10 +200,10 @@ def test_what_the_audit_shows(visit, which, cutoff):
 
 def test_audit_as_python(visit, monkeypatch, capsys):
     tab = visit("audit")
-    choose(tab, id="llara-100k", c=84)
+    choose(tab, id="rechorus-kda-recall", c=436)
     lines = " ".join(printed(tab, monkeypatch, capsys).split())
-    low, high, *_ = next(cells[1:] for cells in table(tab) if cells[0] == "Recall@84")
-    assert f"Chance aside, exact Recall@84 can be anything from {low} to {high}." in lines
+    low, high, *_ = next(cells[1:] for cells in table(tab) if cells[0] == "Recall@436")
+    assert f"Chance aside, exact Recall@436 can be anything from {low} to {high}." in lines
 
 
 def test_popular_draws_have_no_bound(visit):
