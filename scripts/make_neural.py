@@ -44,7 +44,7 @@ OTHERS = ["popular", "x64", "y", "z"]
 WIDTH, LAYERS, HEADS, DROPOUT = 64, 2, 2, 0.3
 NEGATIVES, LEARNING_RATE = 1024, 0.002
 LONGEST = {"movielens": 200, "games": 50, "beauty": 50}  # of a history, in items
-EPOCHS = {"movielens": 60, "games": 12, "beauty": 12}
+EPOCHS = 12
 USERS_AT_ONCE = {"movielens": 32, "games": 128, "beauty": 128}
 
 
@@ -225,7 +225,7 @@ def rank_neural(name, split):
             continue
         torch.manual_seed(1)
         model = kind(split.n_items, longest)
-        how = {"epochs": EPOCHS[name], "users_at_once": USERS_AT_ONCE[name], "longest": longest}
+        how = {"epochs": EPOCHS, "users_at_once": USERS_AT_ONCE[name], "longest": longest}
         users, items = vectors_of(train(model, lists, split.n_items, **how), lists, longest)
         ranks = Ranks.from_model(InnerProduct(users, items), split, progress=False)
         recall = 100 * Recall(10).mean(ranks)
