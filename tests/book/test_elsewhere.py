@@ -191,7 +191,7 @@ def test_the_neural_recommenders_rank_well_and_hardly_tie(name):
     ranks = module.as_ranks(neural(name))
     popular = Recall(k=10).mean(ranks["popular"])
     for which in NEURAL[name]:
-        assert Recall(k=10).mean(ranks[which]) > 2 * popular
+        assert Recall(k=10).mean(ranks[which]) > 1.5 * popular
         assert (ranks[which].n_tied > 0).mean() < 0.001
 
 
@@ -205,6 +205,6 @@ def test_costs_of_the_neural_recommenders_are_about_the_ranks_of_the_tables():
         table = neural(row.data)
         assert row.users == len(table)
         hits = (table[f"{row.model}_best"] <= row.k).mean()
-        assert row.hits == pytest.approx(hits, rel=2e-4)
+        assert row.hits == pytest.approx(hits, rel=6e-4)
         assert row.hits * row.k / 2 < row.scores < row.items
         assert np.isnan(row.scores_rule_1) == (row.k != 10)
