@@ -242,6 +242,18 @@ def test_what_the_walk_shows(walk, target, k, rule):
     assert alone[-1] == 1000
 
 
+def test_each_example_of_the_walk_is_what_it_says(walk):
+    presets = walk.explorer.locator(".presets")
+    for name in presets.locator("option").all_inner_texts()[1:]:
+        presets.select_option(name)
+        settle(walk)
+        assert presets.input_value() == name
+        rule = re.search(r"rule (\d)", name)
+        assert not rule or said(walk).startswith(f"Rule {rule[1]} ends")
+        assert (name == "Where neither helps") == said(walk).startswith("Neither rule")
+    assert int(table(walk)[1][1].replace(",", "")) == 1000
+
+
 def test_a_walk_cut_short_knows_between_which_ranks(start):
     tab = start("walk")
     enter(tab, target=0.42, most=30)

@@ -56,7 +56,7 @@ const inList = (side, rank) =>
 // Ten thousand dots are a hundred dotted lines; the stripes are the top tenths.
 const fields = (X, Y) => {
   const left = X(0) - 0.5, pitch = (X(99) - X(0)) / 99, d = NAMES.flatMap((_, side) => {
-    const top = Y(inField(side, 1)[1]), high = Y(inField(side, n)[1]) - top;
+    const top = Y(inField(side, 1)[1]) + 0.5, high = Y(inField(side, n)[1]) + 0.5 - top;
     return M.tabulate(100, (i) =>
       `M${left} ${(top + (high * i) / 99).toFixed(1)}h${(99.5 * pitch).toFixed(1)}`);
   });
@@ -132,7 +132,7 @@ const show = ({ user, draws, seed }) => {
       draws ? `Mean reciprocal rank in ${E.count(draws, "draw")}: ${both(counted)}; exactly: `
         : "Exact mean reciprocal rank of the five users: "}${both(exactly)}.`,
     plots: [{
-      height: 420, small: 320, under: fields,
+      height: 472, small: 320, under: fields, // 472: lines are two pixels apart
       x: { min: -2, max: 158, bare: true, label: "each dot an item, the best at the top left",
         ticks: [[49.5, `all ${whole(n)}`], [132.5, `${m + 1}`]] },
       y: { min: -BELOW - 100, max: 0, bare: true,

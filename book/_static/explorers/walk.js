@@ -82,8 +82,9 @@ E.add("walk", {
   tables: ["Scores until the rank is known"],
   presets: [["A hit: rule 2", { target: 0.42, k: 10, most: n }],
     ["Far down: rule 1", { target: 0.15, k: 10, most: n }],
-    ["A near miss", { target: 0.33, k: 10, most: n }],
-    ["A larger cutoff", { target: 0.15, k: 100, most: n }]],
+    ["A near miss: rule 1, later", { target: 0.29, k: 10, most: n }],
+    ["A larger cutoff", { target: 0.2, k: 60, most: n }],
+    ["Where neither helps", { target: 0.15, k: 100, most: n }]],
   python: ({ target, k }) => `import numpy as np
 from sampled_metrics import InnerProduct, Ranks, Split
 
