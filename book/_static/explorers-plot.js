@@ -3,9 +3,9 @@
 "use strict";
 const { tabulate } = sampledMetrics, E = explorers, { fixed, whole } = E;
 
-// Circle, square, triangle, and a small circle for what surrounds the others.
+// Circle, square, triangle, and small circles for what surrounds the others.
 const circle = (r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
-const MARKS = [circle(5), "m-4.5-4.5h9v9h-9z", "m0-6l6 10h-12z", circle(3)];
+const MARKS = [circle(5), "m-4.5-4.5h9v9h-9z", "m0-6l6 10h-12z", ...[3, 2.5, 2].map(circle)];
 const markAt = (style, x = 0, y = 0) => `M${x} ${y}${MARKS[style]}`;
 const WORD = 7, LINE = 16; // the width of a letter, and the height of a line of text
 const ticksOf = ({ min, max, log, ticks }) => {
@@ -92,18 +92,20 @@ function morph(old, now) {
 
 // Lay a drawing out in a box: its groups in SVG, and where its values are.
 function layOut(spec, width, height) {
-  const { x, y, lines = [], marks = [], bands = [], area, at, key = [] } = spec;
+  const { x, y, lines = [], marks = [], bands = [], area, at, key = [], under } = spec;
   const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
   const atEnds = longest < 4 || lines.every(({ points }) => points.length < 3);
   const xTicks = ticksOf(x), lastTick = `${xTicks.at(-1)[1]}`;
-  const left = 14 + WORD * Math.max(...yTicks.map(([, name]) => `${name}`.length));
+  const left = 14 + WORD * Math.max(0, ...yTicks.map(([, name]) => `${name}`.length));
   const box = { left, right: width - Math.max(18, 4 + (WORD * lastTick.length) / 2,
       lines.length && atEnds ? 14 + (WORD + 1) * longest : 0),
     top: y.label || key.length ? 26 : 10, bottom: height - 42 };
   const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
   const trace = (points) => points.map(([a, b]) => [X(a), Y(b)]);
   const path = (traced) => `M${traced.map(([a, b]) => `${a} ${b}`).join("L")}`;
-  const to = (a, b) => `style="transform:translate(${a}px,${b}px)"`;
+  const to = (a, b, from) => `style="transform:translate(${a}px,${b}px)${
+    from ? `;--from:translate(${X(from[0])}px,${Y(from[1])}px)` : ""}"`;
+  const grid = ({ bare }, d) => (bare ? "" : `<path class="grid" d="${d}"/>`);
   const spots = ({ style, traced }) => traced
     .filter((_, i) => traced.length < 3 || i % 20 === 4 * style)
     .map(([a, b]) => markAt(style, a, b)).join("");
@@ -119,18 +121,19 @@ function layOut(spec, width, height) {
   const groups = [
     bands.map(([low, high], i) => `<path class="band b${i % 2}" d="M${left} ${Y(high)}H${right}V${
       Y(low)}H${left}z"/>`),
-    yTicks.map(([v, name]) => `<g><path class="grid" d="M${left} ${Y(v)}H${right}"/>
+    yTicks.map(([v, name]) => `<g>${grid(y, `M${left} ${Y(v)}H${right}`)}
       <text class="end" x="${left - 6}" y="${Y(v) + 4}">${name}</text></g>`),
-    xTicks.map(([v, name]) => `<g><path class="grid" d="M${X(v)} ${top}V${bottom}"/>
+    xTicks.map(([v, name]) => `<g>${grid(x, `M${X(v)} ${top}V${bottom}`)}
       <text x="${X(v)}" y="${bottom + 17}">${name}</text></g>`),
     [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label ?? ""}</text>`,
       `<text class="start" x="${left}" y="14">${y.label ?? ""}</text>`],
     area ? [`<path class="area" d="${path(trace(area))}Z"/>`] : [],
+    [under?.(X, Y) ?? ""], // what only one explorer has
     at === undefined ? [] : [`<path class="at" d="M${X(at)} ${top}V${bottom}"/>`],
     drawn.map(({ style, traced }) => `<path class="line s${style}" d="${path(traced)}"/>`),
     drawn.map((line) => `<path class="spots s${line.style}" d="${spots(line)}"/>`),
-    marks.map(({ style, x: a, y: b, shift = 0, field }) => `<g class="s${style}${
-      field ? " handle" : ""}" ${to(X(a), Y(b) + shift)}><path d="${markAt(style)}"/></g>`),
+    marks.map(({ style, x: a, y: b, shift = 0, field, from, move = "" }) => `<g class="s${style} ${
+      field ? "handle" : move}" ${to(X(a), Y(b) + shift, from)}><path d="${markAt(style)}"/></g>`),
     names.map(({ style, name, x: a, y: b, start }) => `<text class="name s${style}${
       start ? " start" : ""}" ${to(a, b)}>${name}</text>`),
     keys,
@@ -144,9 +147,11 @@ function layOut(spec, width, height) {
 const stopsOf = ({ x, y, lines = [], marks = [] }) => {
   const dot = (style, a, b, text) => ({ style, x: a, y: b, text });
   if (!lines.length) {
-    return marks.map(({ style, x: a, y: b, shift = 0, name = "" }) => ({
+    return marks.map(({ style, x: a, y: b, shift = 0, name = "", text }) => ({
       x: a, y: b, shift,
-      read: () => ({ head: name, dots: [dot(style, a, b, say(x, a, x.log ? whole : fixed))] }),
+      read: () => ({
+        head: name, dots: [dot(style, a, b, text ?? say(x, a, x.log ? whole : fixed))],
+      }),
     }));
   }
   const nearest = (points, a) =>

@@ -92,7 +92,7 @@ function start(figure) {
   error.setAttribute("role", "alert");
   // Read when the size has changed, and not at each step, where it costs a layout.
   const widthsNow = () => boxes.map(({ clientWidth }) => clientWidth);
-  let values, widths = widthsNow();
+  let values, over, widths = widthsNow();
 
   // Read all controls by name, and move the sliders to the numbers.
   const read = () => {
@@ -121,7 +121,8 @@ function start(figure) {
     body.classList.toggle("refused", wrong);
     for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
   };
-  const show = ({ verdict = "", sentence, plots, tables: rows }) => {
+  const show = ({ verdict = "", sentence, plots, tables: rows, ...result }) => {
+    over = result.over;
     dim(false);
     error.remove();
     $(".verdict").textContent = verdict;
@@ -189,6 +190,34 @@ function start(figure) {
     soon();
     keep();
   });
+  const enter = (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  for (const button of form.querySelectorAll("[data-adds]")) {
+    const field = elements[button.dataset.adds];
+    button.addEventListener("click", () =>
+      enter(field, Math.min(+field.value + +button.value, field.max)));
+  }
+  for (const button of form.querySelectorAll("[data-plays]")) {
+    const field = elements[button.dataset.plays];
+    const stops = form.querySelector(`[data-moves="${field.name}"]`).dataset.stops.split(",");
+    const quick = matchMedia("(prefers-reduced-motion: reduce)");
+    let timer;
+    const play = (i) => {
+      enter(field, stops[i]);
+      timer = setTimeout(() => {
+        if (over || i + 1 >= stops.length) enter(field, stops.at(-1));
+        else play(i + 1);
+      }, 80);
+    };
+    const stop = ({ isTrusted }) => { if (isTrusted) clearTimeout(timer); };
+    for (const name of ["input", "reset", "change"]) form.addEventListener(name, stop);
+    button.addEventListener("click", () => {
+      clearTimeout(timer);
+      play(quick.matches ? stops.length - 1 : 0);
+    });
+  }
   form.addEventListener("reset", () => { setTimeout(refresh); keep(); });
   $(".link").addEventListener("click", ({ target }) => {
     change();

@@ -50,6 +50,12 @@ const text = (name, label, value) =>
   `<div><label>${label} <input type="text" name="${name}" value="${value}"></label></div>`;
 const check = (name, label, checked) => `<div class="check"><label><input type="checkbox"
   name="${name}"${checked ? " checked" : ""}> ${label}</label></div>`;
+// Buttons that add to a number.
+const adds = (name, ...buttons) => `<div class="wide actions">${buttons.map(([by, label]) =>
+  `<button type="button" data-adds="${name}" value="${by}">${label}</button>`).join("")}</div>`;
+// A button that moves a slider from its first stop on, until there is nothing more to see.
+const plays = (name, label) => `<div class="wide actions"><button type="button"
+  data-plays="${name}">${label}</button></div>`;
 
 const METRICS = { AP: M.averagePrecision, NDCG: M.ndcg, Recall: M.recall, AUC: M.auc };
 const metricAndCutoff = select("metric", "metric", Object.keys(METRICS))
@@ -67,6 +73,15 @@ const drawn = ({ n, m, replacement }) =>
 const refuse = (field, message) => { throw Object.assign(Error(message), { field }); };
 const checkDraw = ({ n, m, replacement }) => replacement || m < n
   || refuse("m", `Without replacement, m must be at most n − 1 = ${whole(n - 1)}.`);
+
+// --- chance
+
+// Numbers between 0 and 1, the same at each visit, by the generator of Park and Miller (1988) with
+// their multiplier of 1993. Its state says where it is, and begins anywhere below 2 ** 31 - 1.
+const generator = (state) => ({
+  state,
+  next() { return (this.state = (48271 * this.state) % 2147483647) / 2147483647; },
+});
 
 // --- the same in Python
 
@@ -86,8 +101,8 @@ ${lines}
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
-  add, check, checkDraw, chosen, code, count, drawCode, drawn, fixed, idleCutoff, keepLast, kinds,
-  metricAndCutoff, metricCode, number, refuse, sampling, select, spaced, steps, text, toRank, twice,
-  unique, upTo, whole,
+  add, adds, check, checkDraw, chosen, code, count, drawCode, drawn, fixed, generator, idleCutoff,
+  keepLast, kinds, metricAndCutoff, metricCode, number, plays, refuse, sampling, select, spaced,
+  steps, text, toRank, twice, unique, upTo, whole,
 };
 })();

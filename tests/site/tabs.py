@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 PAGES = {
     "toy": "toy-example",
     "flip": "index",
+    "draw": "hour-ninety-nine",
     "weight": "sampled-rank",
     "correction": "corrections",
     "reviewer": "what-a-sample-tells",
@@ -16,6 +17,7 @@ PAGES = {
     "elsewhere": "elsewhere",
     "audit": "audit",
     "plan": "plan-and-report",
+    "walk": "rank-everything",
 }
 
 

@@ -157,7 +157,9 @@ def test_dragging_selects_no_text_and_shows_a_hand(visit):
     assert tab.explorer.locator("[name=C1]").input_value() != "2"
 
 
-@pytest.mark.parametrize(("name", "field"), [("flip", "m"), ("reviewer", "value")])
+@pytest.mark.parametrize(
+    ("name", "field"), [("flip", "m"), ("reviewer", "value"), ("walk", "target")]
+)
 def test_dotted_line_can_be_dragged_anywhere(visit, name, field):
     tab = visit(name, viewport={"width": 1280, "height": 1800})
     drawing = tab.explorer.locator("svg").first
