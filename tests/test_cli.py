@@ -97,6 +97,23 @@ def test_groups(folder, capsys):
     pd.testing.assert_frame_equal(found, expected)
 
 
+def test_clusters(folder, capsys):
+    """Three users a cluster; --compare tests their sums, and says so in the same numbers."""
+    clusters = np.arange(30) // 3
+    table = pd.read_csv("ranks.csv")
+    cluster_of = dict(zip(USERS, clusters.tolist(), strict=True))
+    table.assign(person=table["user"].map(cluster_of)).to_csv("clustered.csv", index=False)
+    arguments = ["clustered.csv", "--metrics", "ndcg@10", "--clusters", "person"]
+    want = evaluate(RANKS, [NDCG(k=10)], clusters=clusters)
+    pd.testing.assert_frame_equal(table_of(capsys, "evaluate", *arguments), want.table)
+    pd.testing.assert_frame_equal(table_of(capsys, "compare", *arguments), want.comparisons(rng=0))
+    assert main(["evaluate", *arguments]) == 0
+    assert "if 10 clusters of users are independent" in capsys.readouterr().out
+    table.assign(person=table["rank"]).to_csv("clustered.csv", index=False)
+    assert main(["evaluate", *arguments]) == 1
+    assert "user 0 has the clusters" in capsys.readouterr().err
+
+
 def test_compare(folder, capsys):
     found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--seed", "3")
     expected = evaluate(RANKS, [NDCG(k=10)]).comparisons(rng=3)
@@ -463,12 +480,12 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "g"],
-            "user u is in the groups x and y",
+            "user u has the group x and y",
         ),
         (
             "user,rank,group\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "group"],
-            "user u is in the groups x and y",
+            "user u has the group x and y",
         ),
         (
             "user,rank\nu,1\n",

@@ -151,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
         _add_evaluation(made, exact=run is not _bounds)
         if run is _evaluate:
             made.add_argument("--group", metavar="COLUMN", help="column with each user's group")
+        if run is not _bounds:
+            text = "column with each user's cluster: who share one are not independent"
+            made.add_argument("--clusters", metavar="COLUMN", help=text)
     _add_explain(command(_explain, "what one published number can mean"))
     return parser
 
@@ -349,11 +352,11 @@ def _evaluation(options: Any) -> Evaluation:
     from sampled_metrics.io import COLUMNS, read_ranks
 
     draw = _draw(options)
-    group = getattr(options, "group", None)
+    labels = {getattr(options, name, None) for name in ("group", "clusters")}
     read = {*COLUMNS, options.recommender, options.user, options.rank}
     columns = {"user": options.user, "rank": options.rank}
     columns["recommender"] = options.recommender or None
-    ignored = [*options.ignore, *([group] if group and group not in read else [])]
+    ignored = [*options.ignore, *(labels - {None, *read})]
     catalog = "catalog" if draw or options.catalog is None else options.catalog
     ranks = read_ranks(options.ranks, catalog=catalog, **columns, ignore=ignored)
     if options.ties:
@@ -366,7 +369,8 @@ def _evaluation(options: Any) -> Evaluation:
         ranks,
         options.metrics,
         draw,
-        groups=_groups(options) if group else None,
+        groups=_by_user(options, "group"),
+        clusters=_by_user(options, "clusters"),
         n_items=options.items if draw is None else None,
         confidence=options.confidence,
     )
@@ -394,19 +398,21 @@ def _draw(options: Any) -> Draw | None:
     return Draw(options.samples, n_items=getattr(options, "items", None), replacement=replacement)
 
 
-def _groups(options: Any) -> dict[Any, Any]:
-    """Return the group of each user in the file."""
+def _by_user(options: Any, name: str) -> dict[Any, Any] | None:
+    """Return each user's group or cluster: what the column that this option names says of it."""
     from sampled_metrics.io import open_table
 
-    table = open_table("ranks", options.ranks, {"user": options.user, "group": options.group})
-    columns = table.ids("user"), table.ids("group")
-    users, groups = (ids.names[ids.codes].tolist() for ids in columns)
-    group_of: dict[Any, Any] = {}
-    for user, group in zip(users, groups, strict=True):
-        if group_of.setdefault(user, group) != group:
-            both = f"{group_of[user]} and {group}"
-            raise ValueError(f"{options.ranks}: user {user} is in the groups {both}; give each one")
-    return group_of
+    if (column := getattr(options, name, None)) is None:
+        return None
+    table = open_table("ranks", options.ranks, {"user": options.user, name: column})
+    columns = table.ids("user"), table.ids(name)
+    users, labels = (ids.names[ids.codes].tolist() for ids in columns)
+    found: dict[Any, Any] = {}
+    for user, label in zip(users, labels, strict=True):
+        if found.setdefault(user, label) != label:
+            both = f"user {user} has the {name} {found[user]} and {label}"
+            raise ValueError(f"{options.ranks}: {both}; give each user one")
+    return found
 
 
 def _evaluate(options: Any) -> pd.DataFrame | str:

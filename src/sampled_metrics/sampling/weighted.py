@@ -61,7 +61,7 @@ class WeightedDraw:
         item itself, and for items that are not ranked, such as the instance's training items.
     replacement : bool or "merged"
         Whether one item may be drawn twice. If not, each item is drawn from those that are left,
-        in proportion to their weights. With "merged" it may, but is then ranked once, as in RecBole.
+        in proportion to their weights. With "merged" it may, but is then ranked once.
 
     Raises
     ------
@@ -274,10 +274,12 @@ class WeightedDraw:
             for block in blocks(row.size, masks.shape[1]):
                 x = row[block]
                 if self.replacement == "merged":
-                    shares = _relative(weights[x])
-                    shares /= shares.sum(axis=1, keepdims=True)
-                    drawn = [generator.choice(len(p), self.n_samples, p=p) for p in shares]
-                    hits.flat[block] = [masks[i][np.unique(d)].sum() for i, d in zip(x, drawn)]
+                    share = _relative(weights[x])
+                    share /= share.sum(axis=1, keepdims=True)
+                    drawn = [generator.choice(len(p), self.n_samples, p=p) for p in share]
+                    hits.flat[block] = [
+                        masks[i, [*{*d}]].sum() for i, d in zip(x, drawn, strict=True)
+                    ]
                     continue
                 with np.errstate(divide="ignore"):  # an item of weight 0 never rings
                     rings = generator.exponential(size=masks[x].shape) / _relative(weights[x])
