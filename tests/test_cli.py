@@ -233,8 +233,11 @@ def test_parts_of_two_kinds_are_refused(folder, capsys):
     assert "none is a folder without a .parquet or .csv" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("file", ["ranks.csv", "ranks.parquet"])
+@pytest.mark.parametrize("file", ["ranks.csv", "ranks.parquet", "ranks.tsv", "ranks.csv.gz"])
 def test_a_table_is_piped_in(folder, file):
+    table = pd.read_csv("ranks.csv")
+    table.to_csv("ranks.tsv", index=False, sep="\t")
+    table.to_csv("ranks.csv.gz", index=False)
     arguments = ["--metrics", "recall@10", "--format", "csv"]
     code, out, errors = run("evaluate", "-", *arguments, piped=(folder / file).read_bytes())
     assert (code, errors) == (0, "")
@@ -444,6 +447,8 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
     both = pd.concat([pd.read_csv("said.csv").assign(recommender=name) for name in "AB"])
     both.to_csv("both.csv", index=False)
     assert table_of(capsys, "compare", "both.csv", *metrics)["difference"][0] == 0
+    assert main(["evaluate", "unsaid.csv", *metrics, "--samples", "99"]) == 1
+    assert "give the number of all items as --catalog," in capsys.readouterr().err
     assert main(["evaluate", "said.csv", *metrics, "--catalog", "4000"]) == 1
     assert "the argument catalog says otherwise" in capsys.readouterr().err
 

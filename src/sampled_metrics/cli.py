@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_, **__: _say("warning", message)
             _take_what_is_piped(options, Path(folder))
             _show(options.run(options), options)
     except KeyboardInterrupt:
@@ -96,14 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     except (ValueError, OSError, ImportError) as error:
-        print(f"sampled-metrics: error: {error}", file=sys.stderr)
+        _say("error", error)
         return 1
     return 0
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _say(kind: str, message: object) -> None:
     text = str(message).replace("catalog=", "--catalog")
-    print(f"sampled-metrics: warning: {text}", file=sys.stderr)
+    print(f"sampled-metrics: {kind}: {text}", file=sys.stderr)
 
 
 def _take_what_is_piped(options: Any, folder: Path) -> None:
@@ -115,7 +115,10 @@ def _take_what_is_piped(options: Any, folder: Path) -> None:
         if any(folder.iterdir()):
             raise ValueError("- is given twice; only one table can be piped in")
         data = sys.stdin.buffer.read()
-        path = folder / f"stdin{'.parquet' if data.startswith(b'PAR1') else '.csv'}"
+        kinds = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
+        text = ".tsv" if b"\t" in data.partition(b"\n")[0] else ".csv"
+        kind = next((kinds[start] for start in kinds if data.startswith(start)), text)
+        path = folder / f"stdin{kind}"
         path.write_bytes(data)
         return str(path)
 

@@ -22,6 +22,7 @@ def table(*rows, columns=("user", "item", "score")):
 NAMES = {
     "blanks around": ("d1 ", "d1"),
     "accents are composed": (unicodedata.normalize("NFD", "\xe9t\xe9"), "\xe9t\xe9"),
+    "capitals": ("Tea", "tea"),
     "zeros in front": ("0017", "17"),
     "decimal point": ("17.0", "17"),
 }

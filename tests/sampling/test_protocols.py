@@ -122,6 +122,15 @@ def test_a_subset_of_tensorflow_recommenders():
     assert evaluate({"it": best}, [Recall(k=3)], draw).table["standard_error"][1:].isna().all()
 
 
+def test_negatives_of_a_batch():
+    """The items of nine other events, in which the relevant item may come again, behind itself."""
+    events, item = np.repeat(np.arange(N), POPULARITY), HELD_OUT[0]
+    drawn = SCORES[events[RNG.integers(len(events), size=(RUNS, 9))]]
+    runs = DISCOUNT[(drawn > SCORES[item]).sum(axis=1)]
+
+    check(runs, WeightedDraw(9, POPULARITY).expect(SCORES > SCORES[item], NDCG(k=K)))
+
+
 def test_numbers_of_negatives_of_the_temporal_graph_benchmark():
     """Each edge has as many negatives as it got; a tie counts in the middle, as a rank."""
     best, m = np.array([1, 5, 30, 9]), np.array([20, 7, 59, 2])

@@ -75,6 +75,9 @@ class WeightedDraw:
     :math:`W_+` above the relevant item and W in all, it is a `Draw` for rank :math:`W_+ + 1` of
     W + 1.
 
+    In-batch negatives, the items of the other events of a batch, are such draws: their weights are
+    the numbers of events, also that of the relevant item, which may come again behind itself.
+
     No estimator takes a `WeightedDraw`: the number of items above the relevant one does not follow
     from their weight.
 
