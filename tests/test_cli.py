@@ -438,6 +438,16 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
     )
     bounds = table_of(capsys, "bounds", "said.csv", *metrics)
     assert bounds["high"][0] == found["high"][2]
+    # A user without relevant items has 100 other candidates.
+    table.assign(relevance=table["relevance"].mask(table["user"] == 7, 0)).to_csv("n.csv")
+    assert main(["rank", "n.csv", "--output", "nobody.csv"]) == 0
+    capsys.readouterr()
+    nobody, told = (
+        table_of(capsys, "evaluate", "nobody.csv", *metrics, *more, *each)
+        for each in ([], ["--samples", "99", "--without-replacement"])
+    )
+    pd.testing.assert_frame_equal(nobody, told)
+    assert (told["users"] == 99).all()
     pd.read_csv("unsaid.csv").drop(columns="n_items").to_csv("ranks_only.csv", index=False)
     assert main(["evaluate", "ranks_only.csv", *metrics, *more]) == 1
     assert "n_items" in capsys.readouterr().err

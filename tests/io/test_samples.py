@@ -68,6 +68,20 @@ def test_ten_minutes_with_the_usual_table():
     assert found.table["low"][2] < 10 / 3706 < found.table["high"][2]
 
 
+def test_a_user_without_relevant_items_changes_no_row():
+    """Of 20 candidates each, 19 are sampled for those who count; for w it would be 20."""
+    scores = {user: dict(zip("abcdefghijklmnopqrst", range(20), strict=True)) for user in "uvwx"}
+    relevant = {"u": ["a"], "v": ["t"], "x": ["k"]}
+    alone = {user: scores[user] for user in relevant}
+    found, want = (
+        evaluate({"A": Ranks.from_scores(each, relevant, catalog=99)}, [Recall(k=3)])
+        for each in (scores, alone)
+    )
+    pd.testing.assert_frame_equal(found.table, want.table)
+    assert found.table["estimator"].tolist()[-1] == "bounds"
+    assert str(found) == str(want)
+
+
 def test_one_number_is_the_catalog_of_all_users(tmp_path):
     for ranks in doors(tmp_path, 70)[:-1]:
         assert known(ranks.catalog).tolist() == [70, 70]

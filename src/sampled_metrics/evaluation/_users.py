@@ -100,7 +100,8 @@ class Aligned(NamedTuple):
                 )
         # Given how many different ones there are, they are a sample without replacement.
         again = again if again is True else False
-        size = int(m[0]) if (m == m[0]).all() else m
+        counted = m[rows.n_relevant > 0]
+        size = int(counted[0]) if len({*counted.tolist()}) == 1 else m
         return Draw(size, n_items=rows.catalog, replacement=again, shared=shared)
 
 

@@ -29,6 +29,7 @@ from sampled_metrics._arguments import (
     no_index,
     read_only,
     refuse,
+    reject,
     shown,
 )
 from sampled_metrics.metrics import Metric
@@ -313,8 +314,9 @@ class WeightedDraw:
 
 def as_replacement(given: Any) -> Any:
     """Return whether an item may be drawn twice, or "merged"."""
-    merged = isinstance(given, str) and given == "merged"
-    return given if merged else as_flag("replacement", given)
+    if not isinstance(given, str):
+        return as_flag("replacement", given)
+    return given if given == "merged" else reject("replacement", given, 'True, False or "merged"')
 
 
 def _relative(weights: FloatArray) -> FloatArray:
