@@ -494,17 +494,23 @@ def as_draw(draw: Any) -> Draw:
     return made
 
 
-def as_single(draw: Any) -> Draw:
-    """Return a draw with one number of samples that knows its numbers of items."""
+def as_one_size(draw: Any) -> Draw:
+    """Return a draw with one number of samples, whose repeats are not merged."""
     made = as_draw(draw)
-    if made.n_items is None:
-        example = f"Draw({made.n_samples}, n_items=...)"
-        raise ValueError(f"draw.n_items is None; give the number of items: {example}")
     if np.ndim(made.n_samples) or made.replacement == "merged":
         raise ValueError(
             f"draw is {shown(made)}; here all must have one number of different samples: take the "
             "users of each number by themselves, as draws without replacement, or use evaluate"
         )
+    return made
+
+
+def as_single(draw: Any) -> Draw:
+    """Return such a draw that knows its numbers of items."""
+    made = as_one_size(draw)
+    if made.n_items is None:
+        example = f"Draw({made.n_samples}, n_items=...)"
+        raise ValueError(f"draw.n_items is None; give the number of items: {example}")
     return made
 
 
