@@ -207,6 +207,14 @@ def check_answers(tab, exercise, texts):
         assert "Still open:" in status.inner_text()
 
 
+def test_a_phone_shows_the_keys_that_an_answer_needs(visit):
+    tab = visit("elsewhere", width=390)
+    for exercise, keys in (("ex-elsewhere-limit", "decimal"), ("ex-elsewhere-judge", "")):
+        for field in box(tab, exercise).locator("input, select").all():
+            assert (field.get_attribute("inputmode") or "") == keys
+            assert field.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 16
+
+
 def test_the_keyboard_is_enough(visit):
     tab = visit("elsewhere")
     place = box(tab, "ex-elsewhere-limit")

@@ -601,6 +601,10 @@ def test_explorer_can_be_printed(visit, name):
     settle(tab)
     assert tab.explorer.locator("svg").first.is_visible()
     assert tab.explorer.locator("[aria-live]").is_visible()
+    resize(tab, 680)  # as wide as A4 with its margins, and then not higher than it
+    assert tab.explorer.evaluate("e => e.offsetHeight") < 1040
+    for rows in tab.explorer.locator(".scrolls").all():
+        assert rows.evaluate("e => e.scrollHeight <= e.clientHeight"), "as a whole"
     controls = tab.explorer.locator("button, select, [type=range]").all()
     assert controls
     assert not any(control.is_visible() for control in controls)

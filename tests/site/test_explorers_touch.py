@@ -82,7 +82,7 @@ class Finger:
         where = [{"x": x, "y": y} for x, y in points]
         self.devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": where})
 
-    def move(self, x, y, by_x, by_y, steps=12):
+    def move(self, x, y, by_x, by_y, steps=8):
         self.send("touchStart", (x, y))
         for i in range(1, steps + 1):
             self.send("touchMove", (x + by_x * i / steps, y + by_y * i / steps))
