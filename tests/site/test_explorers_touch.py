@@ -111,7 +111,7 @@ def test_a_swipe_over_a_drawing_changes_nothing(visit, name):
                 top, readouts = tab.evaluate("scrollY"), tab.explorer.locator(".readout")
                 read_out = readouts.all_inner_texts()
                 finger.move(*middle(place), by_x, by_y)
-                assert abs(tab.evaluate("scrollY") - top) > 20, "it scrolls the page"
+                assert tab.evaluate("scrollY") != top, "it scrolls the page"
                 assert values(tab) == before
                 assert readouts.all_inner_texts() == read_out
     tab.wait_for_timeout(400)  # the address would follow
