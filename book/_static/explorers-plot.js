@@ -94,7 +94,7 @@ function morph(old, now) {
 function layOut(spec, width, height) {
   const { x, y, lines = [], marks = [], bands = [], area, at, key = [], under } = spec;
   const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
-  const atEnds = longest < 4 || lines.every(({ points }) => points.length < 3);
+  const atEnds = spec.namesAtEnds || longest < 4 || lines.every(({ points }) => points.length < 3);
   const xTicks = ticksOf(x), lastTick = `${xTicks.at(-1)[1]}`;
   const left = 14 + WORD * Math.max(0, ...yTicks.map(([, name]) => `${name}`.length));
   const box = { left, right: width - Math.max(18, 4 + (WORD * lastTick.length) / 2,
@@ -169,9 +169,10 @@ const stopsOf = ({ x, y, lines = [], marks = [] }) => {
 };
 
 // A panel draws what it is given, reads values out, and lets marks be dragged.
-function drawing(panel, form) {
+const HINT = "To read values, point at the drawing or tap it, or press arrow keys here.";
+function drawing(panel, form, hint) {
   const [readout, svg] = panel.children;
-  let spec, place, stops = [], at = -1, held, said, shown = [];
+  let spec, place, stops = [], at = -1, grip, said, shown = [];
 
   const cross = () => {
     const stop = stops[at], { X, Y, top, bottom } = place;
@@ -180,12 +181,11 @@ function drawing(panel, form) {
       d="M${X(stop.x)} ${top}V${bottom}"/>${dots.map(({ style, x, y }) =>
       `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + stop.shift}" r="4"/>`).join("")}` : "";
     const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
-    const saying = stop ? `${head && `${head}: `}${words}`
-      : "To read values, point at the drawing or tap it, or press arrow keys here.";
+    const saying = stop ? `${head && `${head}: `}${words}` : hint ? HINT : "";
     put(readout, "aria-valuenow", `${Math.max(at, 0)}`);
     if (saying === said) return;
     readout.innerHTML = said = saying;
-    readout.setAttribute("aria-valuetext", readout.textContent);
+    readout.setAttribute("aria-valuetext", readout.textContent || HINT);
   };
   const draw = (next, width) => {
     spec = next;
@@ -203,55 +203,93 @@ function drawing(panel, form) {
       morph(old, now);
     });
     shown = place.groups;
-    stops = stopsOf(spec);
+    stops = spec.stops ?? stopsOf(spec);
     at = Math.min(at, stops.length - 1);
     put(readout, "aria-valuemax", `${stops.length - 1}`);
     cross();
   };
 
-  // The handle under a point: a mark, or the dotted line if it has a field.
+  // The handle under a point, and where it is: a mark, or the dotted line if it has a field. A drawing
+  // that is one large handle is everywhere.
   const handleAt = (px, py) => {
-    const { X, Y } = place;
+    const { X, Y } = place, { at: line, atField, anywhere, marks = [] } = spec;
+    if (anywhere) return { field: atField, x: px };
     const far = ({ x, y }) => Math.hypot((X(x) - px) / 2, Y(y) - py);
-    const near = (spec.marks ?? []).filter((mark) => mark.field && far(mark) < 16)
+    const near = marks.filter((mark) => mark.field && far(mark) < 16)
       .sort((a, b) => far(a) - far(b))[0];
-    return near?.field ?? (Math.abs(X(spec.at) - px) < 22 ? spec.atField : undefined);
+    if (near) return { field: near.field, x: X(near.x) };
+    if (atField && Math.abs(X(line) - px) < 22) return { field: atField, x: X(line) };
   };
   const valueAt = (px) => {
-    const { min, max, log } = spec.x, { left, right } = place;
+    const { min, max, log, values } = spec.x, { left, right, X } = place;
+    const far = ([x]) => Math.abs(X(x) - px);
+    if (values) return values.reduce((a, b) => (far(b) < far(a) ? b : a))[1];
     const part = Math.min(Math.max((px - left) / (right - left), 0), 1);
     return log ? Math.round(min * (max / min) ** part) : (min + part * (max - min)).toFixed(3);
   };
   const point = (px, py) => {
-    const { X, Y } = place, line = spec.lines?.length;
+    const { X, Y } = place, sideways = spec.lines?.length || spec.anywhere;
     const far = ({ x, y, shift }) =>
-      (line ? Math.abs(X(x) - px) : Math.hypot(X(x) - px, Y(y) + shift - py));
+      (sideways ? Math.abs(X(x) - px) : Math.hypot(X(x) - px, Y(y) + shift - py));
     at = stops.reduce((best, stop, i) => (best < 0 || far(stop) < far(stops[best]) ? i : best), -1);
     cross();
   };
+  const enter = (field, value) => {
+    const control = form.elements[field];
+    if (control.value === value) return;
+    control.value = value;
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  };
   const listen = (name, f) => svg.addEventListener(name, (event) => {
     const box = svg.getBoundingClientRect();
-    f(event.clientX - box.left, event.clientY - box.top, event);
+    if (event.isPrimary) f(event.clientX - box.left, event.clientY - box.top, event);
   });
-  listen("pointerdown", (px, py, { pointerId }) => {
-    held = handleAt(px, py);
-    svg.classList.toggle("held", !!held);
-    if (held) svg.setPointerCapture(pointerId);
+  // What a pointer holds stays as far from it as it was. A finger holds nothing before it has gone
+  // more sideways than down, as it may only scroll the page; then the browser takes it away, and
+  // what was there before comes back.
+  const hold = (px, py) => {
+    grip.moves = true;
+    svg.classList.toggle("held", !!grip.field);
+    if (grip.field) move(px, py);
     else point(px, py);
+  };
+  const move = (px, py) => {
+    if (px !== grip.px || spec.anywhere) enter(grip.field, `${valueAt(px + grip.x - grip.px)}`);
+    if (spec.anywhere) point(px, py);
+  };
+  listen("pointerdown", (px, py, { pointerId, pointerType }) => {
+    const handle = handleAt(px, py);
+    grip = { px, py, at, before: form.elements[handle?.field]?.value, ...handle };
+    if (handle) svg.setPointerCapture(pointerId);
+    if (pointerType !== "touch") hold(px, py);
   });
-  listen("pointermove", (px, py, { buttons }) => {
-    if (held && buttons) {
-      form.elements[held].value = valueAt(px);
-      form.elements[held].dispatchEvent(new Event("input", { bubbles: true }));
-      return;
+  listen("pointermove", (px, py) => {
+    if (grip && !grip.moves) {
+      const aside = Math.abs(px - grip.px);
+      if (aside > 4 && aside > Math.abs(py - grip.py)) hold(px, py);
+    } else if (grip?.field) move(px, py);
+    else {
+      svg.classList.toggle("grab", !!handleAt(px, py));
+      point(px, py);
     }
-    svg.classList.toggle("grab", !!handleAt(px, py));
-    point(px, py);
   });
-  const release = () => { held = undefined; svg.classList.remove("held"); };
-  for (const name of ["pointerup", "pointercancel"]) listen(name, release);
+  const release = () => { grip = undefined; svg.classList.remove("held"); };
+  listen("pointerup", (px, py) => {
+    if (grip && !grip.moves) { // a tap
+      if (spec.anywhere) move(px, py);
+      point(px, py);
+    }
+    release();
+  });
+  listen("pointercancel", () => {
+    if (!grip) return;
+    if (grip.field) enter(grip.field, grip.before);
+    at = grip.at;
+    cross();
+    release();
+  });
   listen("pointerleave", (px, py, { pointerType }) => {
-    if (held || pointerType === "touch") return; // what a finger showed stays
+    if (grip?.field || pointerType === "touch") return; // what a finger showed stays
     at = -1;
     cross();
   });

@@ -95,6 +95,17 @@ def verdict(tab):
     return tab.explorer.locator(".verdict").inner_text()
 
 
+def said(tab):
+    return tab.explorer.locator("[aria-live]").inner_text()
+
+
+def values(tab):
+    """Return what the fields hold, by name."""
+    held = "f => [f.name, f.type === 'checkbox' ? f.checked : f.value]"
+    fields = f"e => [...e.elements].filter(f => f.name).map({held})"
+    return dict(tab.explorer.locator("form").evaluate(fields))
+
+
 def fixed(values, digits=3):
     """Format numbers as the explorers do."""
     unit = Decimal(1).scaleb(-digits)
