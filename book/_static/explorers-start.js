@@ -6,8 +6,9 @@ const { drawing, kinds, refuse } = explorers;
 const PANEL = `<div class="panel"><p class="readout" role="slider" tabindex="0"
   aria-label="values in the drawing" aria-valuemin="0"></p><svg role="img"></svg></div>`;
 const page = (kind, data) => `<div class="play"><div class="stage"><p class="verdict"
-    role="status"></p>${PANEL}</div><div class="more"><p class="sentence" aria-live="polite">
-    </p>${PANEL.repeat((kind.panels ?? 1) - 1)}</div><form novalidate autocomplete="off">${
+    role="status"></p>${kind.actions ?? ""}${PANEL}</div><div class="more"><p class="sentence"
+    aria-live="polite"></p>${PANEL.repeat((kind.panels ?? 1) - 1)}</div><form novalidate
+    autocomplete="off">${
   kind.presets ? `<div class="wide"><label>example <select class="presets"><option>choose one</option>
     ${kind.presets.map(([name]) => `<option>${name}`).join("")}</select></label></div>` : ""}${
   typeof kind.controls === "string" ? kind.controls : kind.controls(data)}
@@ -201,12 +202,12 @@ function start(figure, place) {
     field.value = value;
     field.dispatchEvent(new Event("input", { bubbles: true }));
   };
-  for (const button of form.querySelectorAll("[data-adds]")) {
+  for (const button of body.querySelectorAll("[data-adds]")) {
     const field = elements[button.dataset.adds];
     button.addEventListener("click", () =>
       enter(field, Math.min(+field.value + +button.value, field.max)));
   }
-  for (const button of form.querySelectorAll("[data-plays]")) {
+  for (const button of body.querySelectorAll("[data-plays]")) {
     const field = elements[button.dataset.plays];
     const stops = form.querySelector(`[data-moves="${field.name}"]`).dataset.stops.split(",");
     const quick = matchMedia("(prefers-reduced-motion: reduce)");

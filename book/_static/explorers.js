@@ -61,11 +61,11 @@ const select = (name, label, options) =>
 const checkIn = (name, label, checked) => `<label><input type="checkbox" name="${name}"${
   checked ? " checked" : ""}> ${label}</label>`;
 const check = (...given) => `<div class="check">${checkIn(...given)}</div>`;
-// Buttons that add to a number.
-const adds = (name, ...buttons) => `<div class="wide actions">${buttons.map(([by, label]) =>
+// Buttons above the drawing: they add to a number, or move a slider from its first stop on, until
+// there is nothing more to see.
+const adds = (name, ...buttons) => `<div class="actions">${buttons.map(([by, label]) =>
   `<button type="button" data-adds="${name}" value="${by}">${label}</button>`).join("")}</div>`;
-// A button that moves a slider from its first stop on, until there is nothing more to see.
-const plays = (name, label) => `<div class="wide actions"><button type="button"
+const plays = (name, label) => `<div class="actions"><button type="button"
   data-plays="${name}">${label}</button></div>`;
 
 const METRICS = { AP: M.averagePrecision, NDCG: M.ndcg, Recall: M.recall, AUC: M.auc };

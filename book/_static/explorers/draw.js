@@ -152,8 +152,8 @@ const show = ({ user, draws, seed }) => {
 };
 
 E.add("draw", {
-  controls: E.adds("draws", [1, "Draw 99"], [100, "A hundred times"])
-    + E.steps("user", "user", five.map((i) => i + 1), 2)
+  actions: E.adds("draws", [1, "Draw 99"], [100, "A hundred times"]),
+  controls: E.steps("user", "user", five.map((i) => i + 1), 2)
     + E.number("draws", "draws so far", 0, 0, 10000)
     + E.number("seed", "seed of chance", 1, 1, 9999),
   panels: 2,

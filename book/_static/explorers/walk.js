@@ -76,9 +76,10 @@ const show = ({ target, k, most }) => {
 };
 
 E.add("walk", {
+  actions: E.plays("most", "Watch the walk"),
   controls: E.number("target", "target's score", 0.42, 0.01, 1, 120)
     + E.number("k", "cutoff k", 10, 1, 100, 100)
-    + E.number("most", "scores at most", n, 1, n, 90) + E.plays("most", "Watch the walk"),
+    + E.number("most", "scores at most", n, 1, n, 90),
   tables: ["Scores until the rank is known"],
   presets: [["A hit: rule 2", { target: 0.42, k: 10, most: n }],
     ["Far down: rule 1", { target: 0.15, k: 10, most: n }],
