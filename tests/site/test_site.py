@@ -608,62 +608,6 @@ def test_prints_black_on_white(browser, site):
     tab.close()
 
 
-def search(browser, site, words):
-    """Return the search page, and what it found: titles and excerpts, the best first."""
-    tab = open_tab(browser, site, f"search.html?q={words.replace(' ', '+')}")
-    tab.locator(".search-summary:not(:empty)").wait_for()
-    tab.wait_for_load_state("networkidle")
-    assert tab.wrong == []
-    return tab, tab.locator("#search-results li").all_inner_texts()
-
-
-@pytest.mark.parametrize(
-    ("words", "title", "excerpt"),
-    [
-        ("NDCG", "Notation and glossary", "gains, each divided by"),
-        ("MAP", "Notation and glossary", "average precision"),
-        ("HR", "Notation and glossary", "Recall at"),
-        ("hit rate", "Notation and glossary", "Recall at"),
-        ("leave one out", "Notation and glossary", "holds out one event"),
-        ("leave-one-out", "Notation and glossary", "holds out one event"),
-        ("negatives", "Notation and glossary", "treats them as irrelevant"),
-        ("licence", "About this book", "under the BSD 3-Clause license"),
-    ],
-)
-def test_search_finds_what_people_look_for(words, title, excerpt, browser, site):
-    tab, results = search(browser, site, words)
-    assert title in results[0]
-    assert excerpt in results[0]
-    tab.close()
-
-
-def test_search_finds_a_word_of_the_text(browser, site):
-    tab, results = search(browser, site, "calculator")
-    assert any("calculator" in result for result in results)
-    tab.close()
-
-
-def test_search_finds_no_code(browser, site):
-    tab, results = search(browser, site, "figsize")
-    assert results == []
-    assert tab.locator(".search-summary").inner_text().startswith("No page has all of these words")
-    tab.close()
-    tab, results = search(browser, site, "prior")
-    assert len(results) > 5
-    assert [result for result in results if re.search(r"import |\w+\(\w+=", result)] == []
-    tab.close()
-
-
-def test_the_search_box_shows_what_one_types(browser, site):
-    tab = open_tab(browser, site, "search.html")
-    icon, box = (tab.locator(f"main .bd-search {part}") for part in ("i", "input"))
-    starts = box.evaluate(
-        "e => e.getBoundingClientRect().left + parseFloat(getComputedStyle(e).paddingLeft)"
-    )
-    assert icon.bounding_box()["x"] + icon.bounding_box()["width"] <= starts
-    tab.close()
-
-
 @pytest.mark.parametrize("page", [PAGES[0], "book/toy-example"])
 def test_the_keyboard_sees_where_it_is(page, browser, site):
     """Each control that Tab reaches shows a ring around itself, or around its card."""
