@@ -124,7 +124,7 @@ ANSWERS = {
     "movielens": {"ex-corrected-judge": ["True", "False", "True", "False"]},
     "how-you-sample": {"ex-published-value": ["DCAB", ".316"]},
     "recommenders": {"ex-free-scores": ["2/3", "0", ".2", "-0"]},
-    "learned-priors": {"ex-learned-three-items": ["0.4", "70 %"]},
+    "where-to-sample": {"ex-learned-three-items": ["0.4", "70 %"]},
     "several-relevant": {"ex-several-judge": ["1.673", "False"]},
     "when-harmless": {"ex-middle": ["0", "1/6", "First", "both"]},
 }
