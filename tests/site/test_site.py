@@ -555,7 +555,7 @@ def test_notebooks_can_be_downloaded(page, html):
 
 
 def test_chapters_say_their_part_and_their_minutes(html):
-    for page in CHAPTERS:
+    for page in (page for page in CHAPTERS if "/part-" not in page):
         path = html / f"{page}.html"
         place = soup(path).select_one("h1 + .place")
         assert re.fullmatch(r"[A-Z][\w ]+ · \d+ minutes", place.get_text()), page
