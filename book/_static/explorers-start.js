@@ -12,7 +12,7 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
     ${kind.presets.map(([name]) => `<option>${name}`).join("")}</select></label></div>` : ""}${
   typeof kind.controls === "string" ? kind.controls : kind.controls(data)}
     <div class="wide actions"><button type="reset">Reset</button><button type="button"
-    class="link">Copy link</button></div></form></div><div class="rest">${
+    class="link">Copy link</button></div></form></div><div class="how"></div><div class="rest">${
   kind.tables.map((caption) => `<div class="scrolls" role="region" aria-label="${caption}">
     <table><caption><span>${caption}</span></caption><tbody></tbody></table></div>`).join("")}${
   kind.python ? `<details><summary>As Python</summary><button type="button"
@@ -75,16 +75,18 @@ const addressOf = (figure, fields) => {
   return url;
 };
 
-function start(figure) {
+function start(figure, place) {
   const kind = kinds[figure.dataset.explorer];
   const stored = figure.querySelector("[type='application/json']");
   const data = stored && JSON.parse(stored.textContent);
   const body = figure.querySelector(".explorer-body"), $ = (query) => body.querySelector(query);
   body.innerHTML = page(kind, data);
+  // The verdict comes first, then the drawing, and then what to know of it.
+  $(".how").append(...figure.querySelectorAll("figcaption > :not(.title)"));
   const form = $("form"), presets = $(".presets"), { elements } = form;
   const fields = [...elements].filter(({ name }) => name);
   const boxes = [...body.querySelectorAll(".panel")];
-  const panels = boxes.map((panel) => drawing(panel, form));
+  const panels = boxes.map((panel, i) => drawing(panel, form, place + i === 0)); // one hint a page
   const tables = body.querySelectorAll("table");
   for (const part of body.querySelectorAll(".scrolls, .scrolls table")) reachable.observe(part);
   const error = document.createElement("p");
@@ -92,7 +94,7 @@ function start(figure) {
   error.setAttribute("role", "alert");
   // Read when the size has changed, and not at each step, where it costs a layout.
   const widthsNow = () => boxes.map(({ clientWidth }) => clientWidth);
-  let values, widths = widthsNow();
+  let values, over, widths = widthsNow();
 
   // Read all controls by name, and move the sliders to the numbers.
   const read = () => {
@@ -121,10 +123,15 @@ function start(figure) {
     body.classList.toggle("refused", wrong);
     for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
   };
-  const show = ({ verdict = "", sentence, plots, tables: rows }) => {
+  const judge = (verdict, tone = "") => {
+    $(".verdict").textContent = verdict;
+    $(".verdict").dataset.tone = tone; // good, bad or open
+  };
+  const show = ({ verdict = "", tone, sentence, plots, tables: rows, ...result }) => {
+    over = result.over;
     dim(false);
     error.remove();
-    $(".verdict").textContent = verdict;
+    judge(verdict, tone);
     $(".sentence").textContent = sentence;
     $(".sentence").style.minHeight = "";
     plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i] || 600));
@@ -135,9 +142,10 @@ function start(figure) {
     dim(true);
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-describedby", error.id);
-    field.closest("form > *").append(error);
+    field.closest("details")?.setAttribute("open", "");
+    field.closest("fieldset, div").append(error);
     error.textContent = message;
-    $(".verdict").textContent = "No result";
+    judge("No result");
     const { height } = $(".sentence").getBoundingClientRect();
     $(".sentence").style.minHeight = `${height}px`; // or the field would move
     $(".sentence").textContent = "What is dimmed belongs to the last valid input.";
@@ -189,6 +197,34 @@ function start(figure) {
     soon();
     keep();
   });
+  const enter = (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  for (const button of form.querySelectorAll("[data-adds]")) {
+    const field = elements[button.dataset.adds];
+    button.addEventListener("click", () =>
+      enter(field, Math.min(+field.value + +button.value, field.max)));
+  }
+  for (const button of form.querySelectorAll("[data-plays]")) {
+    const field = elements[button.dataset.plays];
+    const stops = form.querySelector(`[data-moves="${field.name}"]`).dataset.stops.split(",");
+    const quick = matchMedia("(prefers-reduced-motion: reduce)");
+    let timer;
+    const play = (i) => {
+      enter(field, stops[i]);
+      timer = setTimeout(() => {
+        if (over || i + 1 >= stops.length) enter(field, stops.at(-1));
+        else play(i + 1);
+      }, 80);
+    };
+    const stop = ({ isTrusted }) => { if (isTrusted) clearTimeout(timer); };
+    for (const name of ["input", "reset", "change"]) form.addEventListener(name, stop);
+    button.addEventListener("click", () => {
+      clearTimeout(timer);
+      play(quick.matches ? stops.length - 1 : 0);
+    });
+  }
   form.addEventListener("reset", () => { setTimeout(refresh); keep(); });
   $(".link").addEventListener("click", ({ target }) => {
     change();
@@ -200,9 +236,15 @@ function start(figure) {
   refresh(); // at once, for links into the page
   for (const [name, text] of linked) if (elements[name]?.name) setTo(elements[name], text);
   if (changed(fields).length) refresh();
+  // What is folded opens where the controls have a place beside the drawing, or were not left alone.
+  const beside = widths[0] < 0.8 * body.clientWidth;
+  for (const fold of form.querySelectorAll("details")) {
+    fold.open = beside || changed(fields).some((field) => fold.contains(field));
+  }
   new ResizeObserver(() => {
     const before = widths;
     widths = widthsNow();
+    body.style.setProperty("--stage", `${$(".stage").offsetHeight}px`);
     if (widths.some((width, i) => width !== before[i])) soon();
   }).observe(figure);
 }
