@@ -1,5 +1,4 @@
-"""What tells a reader where a page stands: its part and its minutes, its description, and a page for
-addresses that lead nowhere.
+"""What tells a reader where a page stands: its part and its minutes, and what it is about.
 
 A page may give a description in its header; else sphinxext.opengraph takes its first words.
 """

@@ -36,9 +36,7 @@ every_page = pytest.mark.parametrize("page", PAGES)
 CHAPTERS = [
     page for page in PAGES if "What to remember" in (ROOT / f"{page}.md").read_text("utf-8")
 ]
-STAND_ALONE = {
-    page.removeprefix("book/") for page in PAGES if page in CHAPTERS or "/hour-" in page
-}
+STAND_ALONE = {page.removeprefix("book/") for page in PAGES if page in CHAPTERS or "/hour-" in page}
 KINDS = ("exercise", "solution")
 
 
