@@ -46,12 +46,12 @@ def attributes(name, answer):
 
 
 def chapters_of(app, docname):
-    """Return the pages that a part names in its dict `reading`, in the appendix or not."""
+    """Return the pages that a part names in its dict `reading`, in the appendix or not: minutes."""
     source = Path(app.env.doc2path(docname)).read_text(encoding="utf-8")
     named = source.partition("reading = {")[2].partition("}")[0]
     folder = docname.rpartition("/")[0]
-    pages = [f"{folder}/{name}" for name in re.findall(r'"([\w-]+)":', named)]
-    return [page for page in pages if page in app.env.titles]
+    pages = {f"{folder}/{name}": int(n) for name, n in re.findall(r'"([\w-]+)": (\d+)', named)}
+    return {page: minutes for page, minutes in pages.items() if page in app.env.titles}
 
 
 def add_lists(app, doctree, docname):

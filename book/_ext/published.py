@@ -1,4 +1,4 @@
-"""What only a published site has: its address, and buttons that lead to its repository.
+"""What only a published site has: its address, a site map, and buttons that lead to its repository.
 
 A workflow of GitHub names its repository in the environment. A build anywhere else has none, and
 its pages lead nowhere but to each other.
@@ -76,9 +76,18 @@ def write_notebooks(app, exception):
         nbformat.write(notebook, target)
 
 
+def write_sitemap(app, exception):
+    """List the pages' addresses for those who index sites, who want them whole."""
+    if exception is None and app.builder.format == "html" and repository():
+        pages = sorted(app.env.found_docs)
+        addresses = [f"{app.config.html_baseurl}{app.builder.get_target_uri(p)}\n" for p in pages]
+        Path(app.outdir, "sitemap.txt").write_text("".join(addresses), encoding="utf-8")
+
+
 def setup(app):
     """Register the above with Sphinx."""
     app.connect("config-inited", configure)
     app.connect("html-page-context", open_notebook, priority=900)  # after the theme's own
     app.connect("build-finished", write_notebooks, priority=900)  # after those that one downloads
+    app.connect("build-finished", write_sitemap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

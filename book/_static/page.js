@@ -7,6 +7,9 @@
     page.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   }
 
+  // The sidebar begins at this page, not where it was left at another.
+  sessionStorage.removeItem("sidebar-scroll-top");
+
   // Nothing moves under a reader's eyes: the text shows once its font is there, its explorers are
   // drawn and the formulas on the screen are set, but not later than after two seconds.
   page.classList.add("arranging");

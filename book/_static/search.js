@@ -1,31 +1,51 @@
-// Sphinx's search, for prose: excerpts without code, "leave one out" finds "leave-one-out", and
-// "licence" finds "license".
-{
-  const CODE = ".cell_input, .stream, .text_plain, .math, .headerlink, script, style, summary";
+// The search: Pagefind's dialog takes the place of the theme's. It is loaded when somebody first asks
+// for it. (_ext/search_index.py writes what it searches.)
+(() => {
+"use strict";
+const root = new URL("..", document.currentScript.src);
+const ranking = { metaWeights: { title: 0, term: 60, heading: 5, aside: 2 } }; // the title is shown
+let dialog;
 
-  // The text of a page from a place on; of a word of the glossary what it means.
-  Search.htmlToText = (html, anchor) => {
-    const article = new DOMParser().parseFromString(html, "text/html").querySelector("article");
-    article.querySelectorAll(CODE).forEach((element) => element.remove());
-    let shown = anchor && article.querySelector(`#${CSS.escape(anchor.slice(1))}`);
-    while (shown?.tagName === "DT") shown = shown.nextElementSibling;
-    return (shown || article).textContent;
-  };
-
-  for (const [entry, places] of Object.entries(Search._index.indexentries)) {
-    Search._index.indexentries[entry.replaceAll("-", " ")] ??= places;
-  }
-
-  // British words, and the book's for them
-  const SPELLINGS = [
-    [/licence/gi, "license"], [/catalogue/gi, "catalog"], [/(col|fav|neighb)our/gi, "$1or"],
-    [/(label|model)l(?=ed|ing)/gi, "$1"], [/(general|normal|random)is/gi, "$1iz"],
-  ];
-  const find = Search.query;
-  Search.query = (words) => find(SPELLINGS.reduce((text, pair) => text.replace(...pair), words));
-
-  // Where Sphinx speaks of categories, which the book does not have.
-  const say = Documentation.gettext;
-  Documentation.gettext = (text) => (text.startsWith("Your search did not match")
-    ? "No page has all of these words. Check the spelling, or try fewer words." : say(text));
+function add(tag, properties) {
+  return document.body.appendChild(Object.assign(document.createElement(tag), properties));
 }
+
+const quoted = (text) => Object.assign(document.createElement("p"), { textContent: text }).innerHTML;
+const show = ({ meta, excerpt }) => `
+  <li class="pf-result"><div class="pf-result-card"><div class="pf-result-content">
+    <p class="pf-result-title"><a class="pf-result-link" href="${root}${meta.url}">${quoted(meta.title)}</a></p>
+    <p class="pf-result-excerpt"><b>${quoted(meta.chapter)}</b> · ${excerpt}</p>
+  </div></div></li>`;
+
+async function make() {
+  const bundlePath = `${root}pagefind/`, files = `${bundlePath}pagefind-component-ui`;
+  await Promise.all([
+    add("link", { rel: "stylesheet", href: `${files}.css` }),
+    add("script", { src: `${files}.js` }),
+  ].map((element) => new Promise((onload, onerror) => Object.assign(element, { onload, onerror }))));
+  PagefindComponents.configureInstance("default", { bundlePath, ranking });
+  const made = add("pagefind-modal");
+  made.querySelector("pagefind-results").resultTemplate = show;
+  return made;
+}
+
+async function open(event) {
+  event.preventDefault();
+  event.stopImmediatePropagation(); // or the theme would open its own
+  if (root.protocol === "file:") {
+    alert("The search works only where the book is served. Run \"python -m http.server\" in the "
+      + "folder that holds its index.html, and open http://localhost:8000.");
+    return;
+  }
+  dialog ??= make();
+  (await dialog).open();
+}
+
+addEventListener("click", (event) => {
+  if (event.target.closest?.(".search-button__button")) open(event);
+}, true);
+addEventListener("keydown", (event) => {
+  const { ctrlKey, metaKey, shiftKey, altKey, key } = event;
+  if (ctrlKey !== metaKey && !shiftKey && !altKey && key.toLowerCase() === "k") open(event);
+}, true);
+})();

@@ -111,8 +111,8 @@ def test_what_is_executed_again(book, build):
         make()
         code, output, executed = build()
         assert (code, executed) == (0, ["index"]), f"{change}\n{output}"
-        index = (html / "searchindex.js").read_text("utf-8")
-        assert '"indexentries": {"a term":' in index, "the other page is still found"
+        index = json.loads((html / "pagefind/pagefind-entry.json").read_text("utf-8"))
+        assert index["languages"]["en"]["page_count"] == 3, "the other page is still found"
 
 
 @pytest.mark.slow
@@ -127,7 +127,9 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
     monkeypatch.delenv("GITHUB_SERVER_URL", raising=False)
     assert elsewhere() == set()
     notebook = book / "_build/html/notebooks/book/index.ipynb"
+    sitemap = book / "_build/html/sitemap.txt"
     assert not notebook.exists()
+    assert not sitemap.exists()
 
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
     monkeypatch.setenv("GITHUB_REPOSITORY", "Ada/metrics")
@@ -142,6 +144,7 @@ def test_only_a_published_site_knows_its_repository(book, build, monkeypatch):
         f"{site}_static/order-flip.png",
     }
     assert any(link.startswith(f"{repository}/issues/new") for link in links)
+    assert sitemap.read_text("utf-8") == f"{site}book/index.html\n"
     first = json.loads(notebook.read_text("utf-8"))["cells"][0]
     assert f"git clone --quiet --depth 1 {repository} " in "".join(first["source"])
 

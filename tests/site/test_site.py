@@ -36,6 +36,7 @@ every_page = pytest.mark.parametrize("page", PAGES)
 CHAPTERS = [
     page for page in PAGES if "What to remember" in (ROOT / f"{page}.md").read_text("utf-8")
 ]
+STAND_ALONE = {page.removeprefix("book/") for page in PAGES if page in CHAPTERS or "/hour-" in page}
 KINDS = ("exercise", "solution")
 
 
@@ -142,7 +143,11 @@ def test_pages_describe_themselves(tab, html):
         tag.get("name") or tag.get("property"): tag["content"]
         for tag in soup(html / urlsplit(tab.url).path[1:]).select("meta[content]")
     }
-    assert 20 < len(meta["description"]) < 300
+    least = 80 if tab.page_name in STAND_ALONE else 20
+    assert least < len(meta["description"]) < 300
+    if tab.page_name in STAND_ALONE:  # with words that people search for
+        assert re.search("sampl|random|metric|recall|ndcg|HR@", meta["description"], re.I)
+        assert not meta["description"].startswith("The sampled evaluation is over")
     assert meta["description"] == meta["og:description"]
     assert meta["og:title"] in tab.title()
     assert tab.title().count("Sampled Metrics, Exactly") == 1
@@ -425,7 +430,8 @@ def test_all_links_lead_somewhere(html):
                 if url.scheme == "mailto":  # which a name with an @ can become
                     wrong.append(f"{path.relative_to(html)} writes to {address}")
                 continue
-            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            folder = html if url.path.startswith("/") else path.parent  # of a page for any address
+            target = (folder / unquote(url.path).lstrip("/")).resolve() if url.path else path
             if not target.is_file():
                 wrong.append(f"{path.relative_to(html)} -> {address}")
             elif url.fragment and target.suffix == ".html":
@@ -546,6 +552,40 @@ def test_notebooks_can_be_downloaded(page, html):
         assert page not in CHAPTERS or any(cell["outputs"] for cell in code)
 
 
+def test_chapters_say_their_part_and_their_minutes(html):
+    for page in (page for page in CHAPTERS if "/part-" not in page):
+        path = html / f"{page}.html"
+        place = soup(path).select_one("h1 + .place")
+        assert re.fullmatch(r"[A-Z][\w ]+ · \d+ minutes", place.get_text()), page
+        chapters = soup(path.parent / place.a["href"]).select("article a")
+        assert path.name in {link["href"].partition("#")[0] for link in chapters}
+
+
+def test_the_sidebar_shows_the_current_page(browser, site):
+    tab = open_tab(browser, site, "book/index.html")
+    for page in (CHAPTERS[-1], CHAPTERS[0]):  # also after another page
+        tab.goto(f"{site}{page}.html")
+        current = tab.locator(".bd-links a.current.reference, .bd-links .current.active > a").last
+        box = current.bounding_box()
+        assert 0 <= box["y"] <= tab.viewport_size["height"] - box["height"], page
+    tab.close()
+
+
+@pytest.mark.parametrize("page", ["404", "genindex"])
+def test_pages_without_a_source_fit_a_phone(page, browser, site):
+    tab = open_tab(browser, site, f"{page}.html", width=390)
+    wide, window = tab.evaluate(WIDTHS_OF_PAGE_AND_WINDOW)
+    assert wide <= window
+    assert tab.wrong == []
+    tab.close()
+
+
+def test_an_address_that_leads_nowhere_leads_to_the_book(html):
+    hrefs = [tag["href"] for tag in soup(html / "404.html").select("[href]")]
+    assert len(hrefs) == 2
+    assert all(href.startswith(("/", "https://")) for href in hrefs)  # from any folder
+
+
 def test_the_root_leads_to_the_book_and_says_what_it_is(browser, site, html):
     tab = open_tab(browser, site, "", lands_on=f"{PAGES[0]}.html")
     assert tab.wrong == []
@@ -605,62 +645,6 @@ def test_prints_black_on_white(browser, site):
     tab.pdf()
     assert tab.evaluate("() => window.seen") == ["light"]
     assert tab.locator("html").get_attribute("data-theme") == "dark"
-    tab.close()
-
-
-def search(browser, site, words):
-    """Return the search page, and what it found: titles and excerpts, the best first."""
-    tab = open_tab(browser, site, f"search.html?q={words.replace(' ', '+')}")
-    tab.locator(".search-summary:not(:empty)").wait_for()
-    tab.wait_for_load_state("networkidle")
-    assert tab.wrong == []
-    return tab, tab.locator("#search-results li").all_inner_texts()
-
-
-@pytest.mark.parametrize(
-    ("words", "title", "excerpt"),
-    [
-        ("NDCG", "Notation and glossary", "gains, each divided by"),
-        ("MAP", "Notation and glossary", "average precision"),
-        ("HR", "Notation and glossary", "Recall at"),
-        ("hit rate", "Notation and glossary", "Recall at"),
-        ("leave one out", "Notation and glossary", "holds out one event"),
-        ("leave-one-out", "Notation and glossary", "holds out one event"),
-        ("negatives", "Notation and glossary", "treats them as irrelevant"),
-        ("licence", "About this book", "under the BSD 3-Clause license"),
-    ],
-)
-def test_search_finds_what_people_look_for(words, title, excerpt, browser, site):
-    tab, results = search(browser, site, words)
-    assert title in results[0]
-    assert excerpt in results[0]
-    tab.close()
-
-
-def test_search_finds_a_word_of_the_text(browser, site):
-    tab, results = search(browser, site, "calculator")
-    assert any("calculator" in result for result in results)
-    tab.close()
-
-
-def test_search_finds_no_code(browser, site):
-    tab, results = search(browser, site, "figsize")
-    assert results == []
-    assert tab.locator(".search-summary").inner_text().startswith("No page has all of these words")
-    tab.close()
-    tab, results = search(browser, site, "prior")
-    assert len(results) > 5
-    assert [result for result in results if re.search(r"import |\w+\(\w+=", result)] == []
-    tab.close()
-
-
-def test_the_search_box_shows_what_one_types(browser, site):
-    tab = open_tab(browser, site, "search.html")
-    icon, box = (tab.locator(f"main .bd-search {part}") for part in ("i", "input"))
-    starts = box.evaluate(
-        "e => e.getBoundingClientRect().left + parseFloat(getComputedStyle(e).paddingLeft)"
-    )
-    assert icon.bounding_box()["x"] + icon.bounding_box()["width"] <= starts
     tab.close()
 
 
