@@ -16,7 +16,9 @@ PAGES = {
     "elsewhere": "elsewhere",
     "audit": "audit",
     "plan": "plan-and-report",
+    "check": "check",
 }
+ALONE = {"check"}  # not on the page of all explorers
 
 
 WINDOW = {"width": 1280, "height": 720}
