@@ -240,7 +240,9 @@ function start(figure) {
   for (const [name, text] of linked) if (elements[name]?.name) setTo(elements[name], text);
   if (changed(fields).length) refresh();
   if (state && place === figure.id) figure.scrollIntoView();
-  if (kind.secret) addEventListener("hashchange", () => location.hash.includes("?") && location.reload());
+  if (kind.secret) {
+    addEventListener("hashchange", () => location.hash.includes("?") && location.reload());
+  }
   new ResizeObserver(() => {
     const before = widths;
     widths = widthsNow();

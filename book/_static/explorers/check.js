@@ -42,7 +42,7 @@ const layoutOf = (lines, start) => {
   }
   const titles = named ? head.map((cell) => cell.toLowerCase()) : [];
   const at = (...names) => titles.findIndex((title) => names.includes(title));
-  const own = { user: at("user", "user_id", "userid", "uid", ""), items: at("n_items"),
+  const own = { user: at("user", "user_id", "userid", "uid", "id", "qid", ""), items: at("n_items"),
     catalog: at("catalog"), relevance: at("relevance") };
   for (const [title, why] of [["up_to", "the ranks are known up to there only"],
     ["weight", "some users count more than others"]]) {
@@ -113,13 +113,20 @@ async function parse(text, rest) {
     }
   }
   problems.tell();
+  for (const [name, { best }] of all) {
+    if (best.length > 4 && best.every((rank, x) => !x || rank === best[x - 1] + 1)) {
+      refuse("ranks", `The ranks of ${name} count up line by line. If these are the users, say so in a
+        line above, as in user,mine.`);
+    }
+  }
   if (!all.size) refuse("ranks", "There is no column of ranks: whole numbers from 1.");
   return all;
 }
 
 // One or two of the recommenders, with the same users in the same order.
 async function pick(all, wanted, rest) {
-  const known = [...all.keys()], listed = wanted.split(/[,;]/).map(clean).filter((v) => v !== "no name");
+  const known = [...all.keys()];
+  const listed = wanted.split(/[,;]/).filter((name) => name.trim()).map(clean);
   for (const name of listed) {
     if (!all.has(name)) refuse("columns", `There is no ${name}, only ${known.join(", ")}.`);
   }
@@ -287,7 +294,7 @@ async function curves(rows, n, metric, replacement, rest) {
   for (const m of E.spaced(1, Math.min(most - 1, 1e5), 45)) {
     const values = M.sampledValues(metric, m), means = rows.map(() => 0);
     for (let j = 0; j < nodes.length; j++) {
-      if (j % 64 === 0) await rest();
+      if (j % 8 === 0) await rest();
       if (!weights.some((w) => w[j])) continue;
       const one = M.average(values, M.distribution(nodes[j], most, m, replacement, 1e-30));
       weights.forEach((w, i) => { means[i] += w[j] * one; });
@@ -306,7 +313,8 @@ const drawCurves = ({ m, names, name, most, points, means }) => {
     at: m, atField: "m",
     x: { ...E.toRank(most, "sampled items, m (drag the dotted line); right: all"), name: "m" },
     y: { min, max, log, label: `${name} on average`, format: percent,
-      ticks: log && ticks.filter((_, i) => ticks.length < 8 || i % 3 === 0).map((v) => [v, percent(v)]) },
+      ticks: log && ticks.filter((_, i) => ticks.length < 8 || i % 3 === 0)
+        .map((v) => [v, percent(v)]) },
     lines: names.map((who, style) => ({ style, name: who, points: points[style] })),
     marks: names.map((_, style) => ({ style, x: m, y: means[style], field: "m" })),
   };
@@ -387,9 +395,10 @@ const ofNumbers = (form, names, values, users, decimals, paired = "") => {
     null: "Whether their difference is chance depends on the single users. ",
   }[pair.beyond];
   const verdict = level ? "The numbers are equal" : pair ? (told ? "Order kept" : UNTOLD)
-    : `Says ${high - low > 0.3 ? "little" : high - low > 0.05 ? "something" : "much"} about the exact ${name}`;
+    : `Says ${low < high / 2 ? "little" : low < 0.95 * high ? "something" : "much"} about the exact ${
+      name}`;
   return {
-    verdict, tone: TONES[verdict] ?? (!pair && high - low <= 0.05 ? "good" : "unsure"), found,
+    verdict, tone: TONES[verdict] ?? (!pair && low >= 0.95 * high ? "good" : "unsure"), found,
     sentence: `Chance aside, ${open}. ${ways}${chance}${apart}${paired}${rough(form)}`
       .replace(/\s+/g, " ").trim(),
     plot: drawBounds({ names, name, found }),
@@ -444,7 +453,9 @@ print(${found.code})
 let kept = {}, drawn = {}, last; // the text that was read, the curves, and what can be saved
 async function tableOf({ ranks, columns }, rest) {
   if (kept.ranks !== ranks) kept = { ranks, all: await parse(ranks, rest) };
-  if (kept.columns !== columns) Object.assign(kept, { columns, table: await pick(kept.all, columns, rest) });
+  if (kept.columns !== columns) {
+    Object.assign(kept, { columns, table: await pick(kept.all, columns, rest) });
+  }
   return kept.table;
 }
 
@@ -535,12 +546,15 @@ async function showExact(form, table, rest) {
   const every = [];
   for (const row of rows) every.push(await moments(row, n, metric, m, replacement, false, rest));
   const exact = measured(every.map((one) => one.exact), [0, 1]);
+  await rest();
   const ends = endsOf(M.sampledValues(metric, m));
   const expected = every.map(({ mean, noise, offset }) => {
     const found = summary(mean, noise);
     return { ...found, mean: found.mean + offset };
   });
+  await rest();
   const order = names[1] && rightOrder(...every);
+  await rest();
   const key = `${name} ${n.length || n} ${replacement}`;
   if (drawn.key !== key || drawn.table !== table) {
     drawn = { key, table, points: await curves(rows, n, metric, replacement, rest) };
@@ -549,15 +563,18 @@ async function showExact(form, table, rest) {
   const one = { ...form, n: n.length ? 0 : n };
   const bounds = expected.map(({ mean }) => (n.length ? ""
     : span(explained(one, +mean.toFixed(6), users, 6).bounds)));
-  const [a, b] = exact.each, times = expected[0].mean / a.mean;
-  const verdict = !order ? (a.mean ? `Sampled: ${times < 10 ? E.fixed(times, 1) : whole(Math.round(times))
-  } times the exact value` : "Exactly 0") : !order.exact ? "Exactly level"
-    : !order.sampled ? "Order lost" : order.exact * order.sampled > 0 ? "Order kept" : "Order turned";
+  const [a, b] = exact.each, times = +(expected[0].mean / a.mean).toPrecision(2);
+  const alone = a.mean ? `Sampled: ${times} times the exact value` : "Exactly 0";
+  const verdict = !order ? alone : !order.exact ? "Exactly level"
+    : !order.sampled ? "Order lost" : order.exact * order.sampled < 0 ? "Order turned"
+      : order.again < 0.95 ? "Order kept on average" : "Order kept";
+  const often = order ? [order.again, order.anew].map(inHundred) : [];
   const ahead = (difference) => (difference > 0 ? names[0] : names[1]);
   const among = n.length ? `${whole(fewest)} to ${whole(most)}` : whole(n);
   const values = (each) => names.map((who, i) => `${fixed(each[i].mean)}${
     order ? ` for ${who}` : ""}`).join(" and ");
-  const lost = E.isCut(form.metric) && k > m ? ` Each item is in the top ${whole(k)} of ${whole(m + 1)}.` : "";
+  const lost = E.isCut(form.metric) && k > m
+    ? ` Each item is in the top ${whole(k)} of ${whole(m + 1)}.` : "";
   const few = users > 19 && fewest > 10 * (m + 1)
     && rows.every(({ best }) => best.every((rank) => rank <= m + 1)); // as if they were sampled ranks
   const round = fewest === most && ROUND.some((count) => most - count === 0 || most - count === 1);
@@ -565,8 +582,10 @@ async function showExact(form, table, rest) {
     whole(most)} items, a round number`}: if these are ranks among a sample, say so above.`;
   const sentence = `Exact ${name} is ${values(exact.each)} among all ${among} items. ${
     E.count(m, "sampled item")} would give ${values(expected)} on average. ${!order || !order.exact ? ""
-    : !order.sampled ? `That is no order at all.${lost} ` : `The right order, ${ahead(order.exact)} first, comes out ${
-      inHundred(order.again)} for these users, and ${inHundred(order.anew)} for as many new ones. `}${
+    : !order.sampled ? `That is no order at all.${lost} `
+    : `The right order, ${ahead(order.exact)} first, comes out ${
+      often[0] === often[1] ? `${often[0]}, for these users and for as many new ones`
+        : `${often[0]} for these users, and ${often[1]} for as many new ones`}. `}${
     order?.exact && !exact.sure ? `With ${E.count(users, "user")}, the exact difference itself may
       be chance: its interval includes 0. ` : ""}${looks}${
     table.others.length ? ` Not looked at: ${table.others.join(", ")}.` : ""}`;
@@ -580,14 +599,16 @@ async function showExact(form, table, rest) {
         order ? fixed(order.sampled) : ""],
       ["its 95 % interval", ...expected.map(({ mean, error }) =>
         span(interval(mean, error, users, ends))), ""],
-      ["leaves open, of the exact", ...bounds, ""],
+      ["what that leaves open", ...bounds, ""],
       ...(order ? [["right order, new users", "", "", fixed(order.anew)],
         ["right order, these users", "", "", fixed(order.again)]] : [])],
-    paper: `All ${among} items were ranked for ${whole(users)} users: ${name} is ${fixed(a.mean)} (95 % interval ${
-      own})${order ? ` for ${names[0]} and ${fixed(b.mean)} (${other}) for ${names[1]}; the difference, ${
+    paper: `All ${among} items were ranked for ${whole(users)} users: ${name} is ${
+      fixed(a.mean)} (95 % interval ${own})${order ? ` for ${names[0]} and ${fixed(b.mean)} (${
+      other}) for ${names[1]}; the difference, ${
       fixed(exact.apart.clean)}, has the interval ${span(exact.between)}` : ""}.${
-      table.rows.some(({ tied }) => tied) ? " Ties count as the mean over all ways to break them." : ""}`,
-    command: `sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${order ? `
+      rows.some(({ tied }) => tied) ? " Ties count as the mean over all ways to break them." : ""}`,
+    command: `sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${
+      order ? `
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)} ${samples(form)}` : ""}`,
     python: `import pandas as pd
@@ -656,6 +677,8 @@ ${["mine", "other"].map((who, j) => RANKS.split("\n").slice(1).map((line) => lin
 const SAMPLE = `user,mine,other
 ${[[1, 3], [1, 5], [1, 2], [60, 9], [48, 2], [27, 6], [71, 7], [39, 4]]
     .map((pair, i) => `${i + 1},${pair.join(",")}`).join("\n")}`;
+
+const USUAL = { metric: "HR@k", k: 10, n: 3706, m: 100 };
 
 const field = (name, label, value, mode) => `<div><label>${label} <input type="text" name="${name}"
   value="${value}" inputmode="${mode}"></label></div>`;
@@ -731,14 +754,14 @@ E.add("check", {
     + E.number("m", "m, sampled items", 100, 1, 1e5, 120)
     + E.check("replacement", "with replacement", false),
   presets: [
-    ["One printed number", { input: "numbers", a: "0.66", b: "", metric: "HR@k", n: 3706, m: 100 }],
-    ["Two printed numbers", { input: "numbers", a: "0.66", b: "0.61", metric: "HR@k", n: 3706, m: 100 }],
-    ["Two columns of ranks", { input: "ranks", ranks: RANKS, columns: "", metric: "HR@k", n: 3706, m: 100 }],
+    ["One printed number", { ...USUAL, input: "numbers", a: "0.66", b: "" }],
+    ["Two printed numbers", { ...USUAL, input: "numbers", a: "0.66", b: "0.61" }],
+    ["Two columns of ranks", { ...USUAL, input: "ranks", ranks: RANKS, columns: "" }],
     ["The toy example of the book",
       { input: "ranks", ranks: TOY, columns: "", metric: "MRR", n: 10000, m: 99 }],
     ["A table of ranks, from Ranks.write",
-      { input: "ranks", ranks: TABLE, columns: "", metric: "NDCG@k", m: 100 }],
-    ["Ranks among a sample", { input: "sampled", ranks: SAMPLE, columns: "", metric: "HR@k", n: 3706, m: 100 }],
+      { ...USUAL, input: "ranks", ranks: TABLE, columns: "", metric: "NDCG@k" }],
+    ["Ranks among a sample", { ...USUAL, input: "sampled", ranks: SAMPLE, columns: "" }],
   ],
   idle: ({ input, ranks, metric }) => [
     ...(input === "numbers" ? ["ranks", "columns"] : ["a", "b", "users"]),
