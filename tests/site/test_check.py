@@ -18,6 +18,7 @@ from sampled_metrics import (
     Recall,
     ReciprocalRank,
     Uncorrected,
+    compare,
     evaluate,
     explain,
 )
@@ -212,9 +213,7 @@ def as_shown(ranks, metric, draw):
         frame.to_dict("records")
         for frame in (found.comparisons(n_resamples=2, rng=0), found.orders())
     )
-    # the variance by ties and samples alone
-    error = np.sqrt(order["variance_ties"] + order["variance_sampling"])
-    return exact, sampled, test, order, error
+    return exact, sampled, test, order
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -224,7 +223,7 @@ def test_ranks_among_all(tab, name, kind, tmp_path):
     ranks = some_ranks(rng, ties=kind != "plain", sizes=kind == "sizes")
     draw, metric = Draw(40, replacement=False), METRICS[name]
     enter(tab, input="ranks", metric=name, m=40, ranks=as_text(ranks, tmp_path))
-    exact, sampled, test, order, _ = as_shown(ranks, metric, draw)
+    exact, sampled, test, order = as_shown(ranks, metric, draw)
     shown = numbers(tab)
     assert shown["exact"] == [[*fixed(exact["value"], 4), *fixed(test["difference"], 4)]]
     assert shown["among 40, expected"] == [
@@ -236,11 +235,10 @@ def test_ranks_among_all(tab, name, kind, tmp_path):
     rows = zip(sampled["low"], sampled["high"], strict=True)
     assert of_sampled[:2] == [span(ends) for ends in rows]
     assert shown["right order, new users"][0][2] == fixed(order["right_order"], 4)[0]
-    kept = order["order_kept"]
-    assert verdict(tab) == ("Order kept" if kept else "Order turned")
+    assert verdict(tab).startswith("Order kept" if order["order_kept"] else "Order turned")
     if kind != "sizes":
         whole = Draw(40, n_items=1234, replacement=False)
-        assert shown["leaves open, of the exact"][0][:2] == [
+        assert shown["what that leaves open"][0][:2] == [
             span(explain(metric, round(v, 6), whole, decimals=6).bounds) for v in sampled["value"]
         ]
 
@@ -248,8 +246,6 @@ def test_ranks_among_all(tab, name, kind, tmp_path):
 def test_right_order_for_these_users(javascript):
     rng = np.random.default_rng(3)
     ranks = some_ranks(rng, ties=True)
-    from sampled_metrics import compare
-
     draw = Draw(40, replacement=False)
     found = compare(ranks["mine"], ranks["other"], NDCG(10), draw)
     rows = [{"best": r.best.tolist(), "tied": r.n_tied.tolist()} for r in ranks.values()]
@@ -431,6 +427,8 @@ def test_forms_of_ranks(tab, text):
         ("user,rank\n1,4\n2,5\n1,3", "Line 4: user 1 again. Here each user has one relevant item;"
          " evaluate in Python takes any number."),
         ("user,A,n_items\n1,4,100\n2,105,100", "Line 3: rank 105 is above n_items, 100."),
+        ("12,4\n13,1\n14,7\n15,900\n16,1", "The ranks of A count up line by line. If these are the"
+         " users, say so in a line above, as in user,mine."),
         ("A,B\n1,2", "Two users or more, please."),
         ("rank\n4\n5", "There is a column rank, and none that is called user."),
         ("PAR1\x15\x04", "This is no text. Save the table as CSV."),
