@@ -14,6 +14,8 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
   typeof kind.controls === "string" ? kind.controls : kind.controls(data)}
     <div class="wide actions"><button type="reset">Reset</button><button type="button"
     class="link">Copy link</button></div></form></div><div class="how"></div><div class="rest">${
+  (kind.texts ?? []).map((title) => `<div class="text"><p><strong>${title}</strong></p>
+    <button type="button">Copy</button><pre tabindex="0"></pre></div>`).join("")}${
   kind.tables.map((caption) => `<div class="scrolls" role="region" aria-label="${caption}">
     <table><caption><span>${caption}</span></caption><tbody></tbody></table></div>`).join("")}${
   kind.python ? `<details><summary>As Python</summary><button type="button"
@@ -48,16 +50,17 @@ const reachable = new ResizeObserver((changes) => {
 });
 
 // Copy a text, and say so on the button; where the browser does not allow it, say where to find it.
-const copy = async (button, text, otherwise) => {
+const copy = async (button, text, otherwise, done = "Copied") => {
   const name = (button.dataset.name ??= button.textContent); // once, or it would be "Copied"
   try {
     await navigator.clipboard.writeText(text);
-    button.textContent = "Copied";
+    button.textContent = done;
   } catch { button.textContent = otherwise; }
   setTimeout(() => { button.textContent = name; }, 2000);
 };
 
 // Only what is not the default is part of an address: page.html?m=20&metric=AP#explorer-toy
+const LONG = 4000; // letters, which no address takes
 const changed = (fields) => fields.filter((f) => (f.type === "checkbox"
   ? f.checked !== f.defaultChecked : f.options
     ? f.selectedIndex !== Math.max([...f.options].findIndex((o) => o.defaultSelected), 0)
@@ -68,11 +71,13 @@ const setTo = (field, text) => {
     field.value = text; // and not what a list does not offer
   }
 };
-const addressOf = (figure, fields) => {
-  const url = new URL(location.href);
-  url.search = new URLSearchParams(changed(fields).map((f) =>
-    [f.name, f.type === "checkbox" ? f.checked : f.value]));
-  url.hash = figure.id;
+const isLong = (field) => field.held || field.value.length > LONG;
+// What is secret stands behind the #, which browsers send to nobody.
+const addressOf = (figure, fields, isSecret) => {
+  const url = new URL(location.href), state = new URLSearchParams(changed(fields)
+    .filter((f) => !isLong(f)).map((f) => [f.name, f.type === "checkbox" ? f.checked : f.value]));
+  url.search = isSecret ? "" : state;
+  url.hash = isSecret && state.size ? `${figure.id}?${state}` : figure.id;
   return url;
 };
 
@@ -99,7 +104,7 @@ function start(figure, place) {
 
   // Read all controls by name, and move the sliders to the numbers.
   const read = () => {
-    const found = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+    const found = Object.fromEntries(fields.map(({ name, value, held }) => [name, held ?? value]));
     const idle = kind.idle?.(found) ?? []; // these have no say now
     for (const field of fields) field.disabled = idle.includes(field.name);
     for (const field of elements) {
@@ -108,7 +113,7 @@ function start(figure, place) {
         field.disabled = idle.includes(moves);
         field.value = stops.split(",").findLastIndex((v) => v <= found[moves]);
         field.setAttribute("aria-valuetext", found[moves]);
-      } else if (name) found[name] = { checkbox: field.checked, number: +value }[type] ?? value;
+      } else if (name) found[name] = { checkbox: field.checked, number: +value }[type] ?? found[name];
       if (type !== "number" || field.disabled) continue;
       const isWhole = step !== "any", pointed = isWhole && value.includes("."); // 10.000 is 10
       if (!value || !field.validity.valid || pointed) {
@@ -128,7 +133,7 @@ function start(figure, place) {
     $(".verdict").textContent = verdict;
     $(".verdict").dataset.tone = tone; // good, bad or open
   };
-  const show = ({ verdict = "", tone, sentence, plots, tables: rows, ...result }) => {
+  const show = ({ verdict = "", tone, sentence, plots, tables: rows, texts = [], ...result }) => {
     over = result.over;
     dim(false);
     error.remove();
@@ -137,7 +142,11 @@ function start(figure, place) {
     $(".sentence").style.minHeight = "";
     plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i] || 600));
     rows.forEach((table, i) => fillIn(tables[i], table));
-    if (kind.python) $("pre").textContent = kind.python(values, data);
+    texts.forEach((text, i) => { body.querySelectorAll(".text pre")[i].textContent = text; });
+    if (kind.python) {
+      const code = $("details pre").textContent = kind.python(values, data);
+      $(".rest > details").classList.toggle("pandas", code.includes("import pandas"));
+    }
   };
   const complain = (field, message) => {
     dim(true);
@@ -158,24 +167,45 @@ function start(figure, place) {
     const chosen = kind.presets[presets.selectedIndex - 1];
     if (!chosen || !fits(chosen)) presets.selectedIndex = kind.presets.findIndex(fits) + 1;
   };
+  const stop = (problem) => {
+    const field = elements[problem.field];
+    if (!field) throw problem;
+    if (presets) presets.selectedIndex = 0;
+    complain(field, problem.message);
+  };
+  // What takes long rests every few milliseconds, so that the page stays alive, and never comes
+  // back where something newer has begun.
+  let run = 0;
+  const restOf = (own) => {
+    let since = performance.now();
+    return async () => {
+      if (performance.now() - since < 8) return;
+      await new Promise((resume) => { setTimeout(() => own === run && resume()); });
+      since = performance.now();
+    };
+  };
   const refresh = () => {
-    const wrong = form.querySelector("[aria-invalid]");
+    const wrong = form.querySelector("[aria-invalid]"), own = run += 1;
     for (const name of ["aria-invalid", "aria-describedby"]) wrong?.removeAttribute(name);
+    body.ariaBusy = false;
     try {
       values = read();
       if (presets) nameExample();
-      show(kind.show(values, data));
-    } catch (problem) {
-      const field = elements[problem.field];
-      if (!field) throw problem;
-      if (presets) presets.selectedIndex = 0;
-      complain(field, problem.message);
-    }
+      const found = kind.show(values, data, restOf(own));
+      if (!found.then) return void show(found);
+      body.ariaBusy = true;
+      const ended = (f) => (result) => {
+        if (own !== run) return;
+        body.ariaBusy = false;
+        f(result);
+      };
+      found.then(ended(show), ended(stop));
+    } catch (problem) { stop(problem); }
   };
 
   let frame, keeping;
   const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(refresh); };
-  const change = () => history.replaceState(history.state, "", addressOf(figure, fields));
+  const change = () => history.replaceState(history.state, "", addressOf(figure, fields, kind.secret));
   const keep = () => { // browsers allow a few changes of the address in a second
     clearTimeout(keeping);
     keeping = setTimeout(change, 300);
@@ -229,18 +259,29 @@ function start(figure, place) {
   form.addEventListener("reset", () => { setTimeout(refresh); keep(); });
   $(".link").addEventListener("click", ({ target }) => {
     change();
-    copy(target, location.href, "It is in the address bar");
+    copy(target, location.href, "It is in the address bar",
+      fields.some(isLong) ? "Copied, but for the long text" : "Copied");
   });
   $(".code")?.addEventListener("click", ({ target }) =>
-    copy(target, $("pre").textContent, "Mark and copy the lines"));
-  const linked = location.hash === `#${figure.id}` ? new URLSearchParams(location.search) : [];
+    copy(target, $("details pre").textContent, "Mark and copy the lines"));
+  for (const part of body.querySelectorAll(".text")) {
+    const [, button, text] = part.children;
+    button.addEventListener("click", () => copy(button, text.textContent, "Mark and copy it"));
+  }
+  kind.wire?.(form);
+  const [name, state] = location.hash.slice(1).split("?");
+  const linked = name === figure.id ? new URLSearchParams(state ?? location.search) : [];
   refresh(); // at once, for links into the page
-  for (const [name, text] of linked) if (elements[name]?.name) setTo(elements[name], text);
+  for (const [field, text] of linked) if (elements[field]?.name) setTo(elements[field], text);
   if (changed(fields).length) refresh();
   // What is folded opens where the controls have a place beside the drawing, or were not left alone.
   const beside = widths[0] < 0.8 * body.clientWidth;
   for (const fold of form.querySelectorAll("details")) {
     fold.open = beside || changed(fields).some((field) => fold.contains(field));
+  }
+  if (state && name === figure.id) figure.scrollIntoView();
+  if (kind.secret) {
+    addEventListener("hashchange", () => location.hash.includes("?") && location.reload());
   }
   new ResizeObserver(() => {
     const before = widths;

@@ -94,6 +94,34 @@ const generator = (state) => ({
   next() { return (this.state = (48271 * this.state) % 2147483647) / 2147483647; },
 });
 
+// --- printed numbers
+
+const PUBLISHED = {
+  "HR@k": ["Recall", M.recall], "NDCG@k": ["NDCG", M.ndcg],
+  "MRR@k": ["ReciprocalRank", M.reciprocalRank],
+  NDCG: ["NDCG", M.ndcg], MRR: ["ReciprocalRank", M.reciprocalRank], AUC: ["AUC", M.auc],
+};
+const isCut = (metric) => metric.endsWith("k");
+
+// As papers print it: .66, 66 or 66%.
+const shareIn = (text) => {
+  const [, digits, percent] =
+    text.trim().match(/^((?:\d*\.?\d+|\d+\.)(?:e[+-]?\d+)?)\s*(%?)$/i) ?? [];
+  return percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
+};
+const shareOf = (text, field) => {
+  const value = shareIn(text), meant = text.trim().replace(",", ".");
+  return value <= 1 ? value : refuse(field, shareIn(meant) <= 1
+    ? `Write ${meant}, not "${text.trim()}".` : "A number from 0 to 1, or a percentage, please.");
+};
+
+// 0.66, 66 and 66% have two decimals, and 0.660 and 66.0% three.
+const decimalsOf = (text) => {
+  const [, digits, power = 0] = text.match(/(?:\.(\d*))?(?:e(.+?))?\s*%?\s*$/i);
+  const percent = text.includes("%") || +text > 1;
+  return Math.max((digits ?? "").length - power + 2 * percent, 0);
+};
+
 // --- the same in Python
 
 const CLASSES = { AP: "AveragePrecision()", NDCG: "NDCG()", AUC: "AUC()" };
@@ -112,8 +140,9 @@ ${lines}
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
-  add, adds, checkDraw, checkIn, chosen, code, count, drawCode, drawn, fixed, folded, generator,
-  idleCutoff, keepLast, kinds, metricAndCutoff, metricCode, number, numberIn, plays, refuse, sampling,
-  select, selectIn, spaced, steps, stepsIn, textIn, toRank, twice, unique, upTo, whole, words,
+  PUBLISHED, add, adds, check, checkDraw, checkIn, chosen, code, count, decimalsOf, drawCode, drawn,
+  fixed, folded, generator, idleCutoff, isCut, keepLast, kinds, metricAndCutoff, metricCode, number,
+  numberIn, plays, refuse, sampling, select, selectIn, shareOf, spaced, steps, stepsIn, textIn, toRank,
+  twice, unique, upTo, whole, words,
 };
 })();

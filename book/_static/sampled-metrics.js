@@ -292,6 +292,7 @@ const explain = (metric, n, m, replacement) => {
   const usual = [...tabulate(32, (i) => i + 1), n,
     ...tabulate(160, (i) => Math.round(32 * 1.25 ** i)).filter((rank) => rank < n)];
   const inside = (v) => Math.min(Math.max(v, least), largest);
+  const binary = new Set(values).size < 3;
   const widest = (v) => (largest - v) * (v - least); // variance with this mean
   return (value, users, exact = metric, cutoff = n, { decimals = 4, finer = true } = {}) => {
     const slack = 0.5 * 10 ** -decimals, v = inside(value);
@@ -312,7 +313,7 @@ const explain = (metric, n, m, replacement) => {
       ? extremes(curves[1], [largest - high, largest - low], closely) // digits are kept
       : extremes(curves[0], [low - least, high - least], closely)); // near both ends
     return {
-      bounds: range(low, high), boundsWithError: finer && range(...interval), interval,
+      value: v, ends: [least, largest], binary, bounds: range(low, high), boundsWithError: finer && range(...interval), interval,
       standardError: Math.sqrt(widest(v) / users),
       // of printed values, with this one, so that the curves meet it; the last step can be a jump
       outline: () => unique([...[...tabulate(60, (i) => i / 60), 1 - 2 * slack, 1]
@@ -323,9 +324,17 @@ const explain = (metric, n, m, replacement) => {
 };
 const resembledCutoff = (k, n, m) => (n * Math.min(k, m + 1)) / (m + 1);
 
+// The normal distribution function, by its series (Marsaglia 2004).
+const normalCdf = (z) => {
+  if (Math.abs(z) > 8) return +(z > 0);
+  let total = z, term = z;
+  for (let i = 3; Math.abs(term) > 1e-18; i += 2) total += term *= (z * z) / i;
+  return 0.5 + (total * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+};
+
 return {
   TOY, auc, average, averageError, averagePrecision, biasVariance, chancesOf, dialects,
-  distribution, expectation, explain, fromRecommendations, mean, ndcg, parseItems, problem,
+  distribution, expectation, explain, fromRecommendations, mean, ndcg, normalCdf, parseItems, problem,
   rankEstimate, recall, reciprocalRank, remember, resembledCutoff, sampledValues, tabulate,
   uncorrected, unique, variance,
 };

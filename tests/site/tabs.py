@@ -18,7 +18,9 @@ PAGES = {
     "audit": "audit",
     "plan": "plan-and-report",
     "walk": "rank-everything",
+    "check": "check",
 }
+ALONE = {"check"}  # not on the page of all explorers
 
 
 WINDOW = {"width": 1280, "height": 720}

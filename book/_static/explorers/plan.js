@@ -1,15 +1,7 @@
 // How many users and samples does it take to order two recommenders?
 (() => {
 "use strict";
-const M = sampledMetrics, E = explorers, { fixed, whole } = E;
-
-// The normal distribution function, by its series (Marsaglia 2004).
-const normalCdf = (z) => {
-  if (Math.abs(z) > 8) return +(z > 0);
-  let total = z, term = z;
-  for (let i = 3; Math.abs(term) > 1e-18; i += 2) total += term *= (z * z) / i;
-  return 0.5 + (total * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
-};
+const M = sampledMetrics, E = explorers, { fixed, whole } = E, { normalCdf } = M;
 
 // What the package's Comparison says of this many users.
 const comparison = (row, users) => {
@@ -24,7 +16,7 @@ const comparison = (row, users) => {
       : Infinity,
   };
 };
-Object.assign(M, { comparison, normalCdf });
+Object.assign(M, { comparison });
 
 const KINDS = ["exact", "corrected", "uncorrected"];
 const CLASSES = { "Recall@10": "Recall(10)", "NDCG@10": "NDCG(10)", AP: "AveragePrecision()",

@@ -1,43 +1,17 @@
 // What a published sampled metric can mean.
 (() => {
 "use strict";
-const M = sampledMetrics, E = explorers, { fixed, whole } = E;
+const M = sampledMetrics, E = explorers, { decimalsOf, fixed, isCut, shareOf, whole } = E;
 
-const CLASSES = {
-  "HR@k": ["Recall", M.recall], "NDCG@k": ["NDCG", M.ndcg],
-  "MRR@k": ["ReciprocalRank", M.reciprocalRank],
-  NDCG: ["NDCG", M.ndcg], MRR: ["ReciprocalRank", M.reciprocalRank], AUC: ["AUC", M.auc],
-};
-
-// As papers print it: .66, 66 or 66%.
-const shareIn = (text) => {
-  const [, digits, percent] =
-    text.trim().match(/^((?:\d*\.?\d+|\d+\.)(?:e[+-]?\d+)?)\s*(%?)$/i) ?? [];
-  return percent || digits > 1 ? +(digits / 100).toPrecision(12) : +digits;
-};
-const shareOf = (text) => {
-  const value = shareIn(text), meant = text.trim().replace(",", ".");
-  return value <= 1 ? value : E.refuse("value", shareIn(meant) <= 1
-    ? `Write ${meant}, not "${text.trim()}".` : "A number from 0 to 1, or a percentage, please.");
-};
-
-// 0.66, 66 and 66% have two decimals, and 0.660 and 66.0% three.
-const decimalsOf = (text) => {
-  const [, digits, power = 0] = text.match(/(?:\.(\d*))?(?:e(.+?))?\s*%?\s*$/i);
-  const percent = text.includes("%") || +text > 1;
-  return Math.max((digits ?? "").length - power + 2 * percent, 0);
-};
-
-const isCut = (metric) => metric.endsWith("k");
 // Another value or number of users is the same protocol.
 const meansOf = E.keepLast((metric, k, n, m, replacement) => {
-  const [, make] = CLASSES[metric];
+  const [, make] = E.PUBLISHED[metric];
   return M.explain(isCut(metric) ? make(k) : make(), n, m, replacement);
 });
 
 const show = (form) => {
   E.checkDraw(form);
-  const { metric, k, n, m, users } = form, [, make] = CLASSES[metric], value = shareOf(form.value);
+  const { metric, k, n, m, users } = form, [, make] = E.PUBLISHED[metric], value = shareOf(form.value, "value");
   if (m >= n) E.refuse("m", `At most n − 1 = ${whole(n - 1)}: who draws more can rank all.`);
   const cut = isCut(metric), named = (c) => metric.replace("k", whole(c)), name = named(k);
   const means = meansOf(metric, k, n, m, form.replacement);
@@ -89,7 +63,7 @@ const show = (form) => {
 
 E.add("reviewer", {
   controls: E.words(`A paper prints ${E.textIn("value", "value in the paper", 0.66, "decimal")} as ${
-    E.selectIn("metric", "metric", Object.keys(CLASSES))} with k = ${
+    E.selectIn("metric", "metric", Object.keys(E.PUBLISHED))} with k = ${
     E.numberIn("k", "its cutoff k", 10, 1, 1000)}, the mean over ${
     E.numberIn("users", "users", 6040, 1, 1e9)} users. Each right item, one of n = ${
     E.numberIn("n", "n, items", 3706, 2, 1e6)}, was ranked among m = ${
@@ -105,13 +79,13 @@ E.add("reviewer", {
       { metric: "HR@k", value: 0.635, k: 10, n: 26744, m: 999, users: 138493 }],
   ],
   python: (form) => {
-    const [name] = CLASSES[form.metric], { n, m, users, replacement } = form;
+    const [name] = E.PUBLISHED[form.metric], { n, m, users, replacement } = form;
     const cutoff = isCut(form.metric) ? form.k : "", decimals = decimalsOf(form.value);
     return `from sampled_metrics import ${[name, "Draw"].sort().join(", ")}, explain
 
 draw = Draw(${m}, n_items=${n}, replacement=${replacement ? "True" : "False"})
 print(explain(
-    ${name}(${cutoff}), ${shareOf(form.value)}, draw, n_users=${users},${
+    ${name}(${cutoff}), ${shareOf(form.value, "value")}, draw, n_users=${users},${
   decimals === 4 ? "" : ` decimals=${decimals},`}
 ))
 `;
