@@ -82,7 +82,7 @@ def test_slides_turn(browser, site):
     ]:
         tab.keyboard.press(key)
         assert shown_title(tab) == [title]
-    assert tab.get_by_role("status").inner_text().startswith("Slide 1 of")
+    assert tab.locator("#slide-status").inner_text().startswith("Slide 1 of")
     tab.keyboard.press("Escape")
     assert shown_title(tab) == titles
     assert tab.locator(".later").count() == 0
@@ -127,7 +127,7 @@ def test_keys_of_the_search_turn_no_slide(browser, site):
 
 def place(tab):
     """Say where the presentation is: the slide, and how many of its parts are hidden."""
-    return tab.get_by_role("status").inner_text(), tab.locator(".shown .later").count()
+    return tab.locator("#slide-status").inner_text(), tab.locator(".shown .later").count()
 
 
 def test_a_tap_anywhere_turns_the_slides(browser, site):
@@ -178,7 +178,7 @@ def test_every_slide_fits_its_screen(deck, size):
     letters = "parseFloat(getComputedStyle(document.querySelector('.shown')).fontSize)"
     n_slides = tab.locator("article > section > section").count()
     for number in range(n_slides):
-        assert f"Slide {number + 1} of" in tab.get_by_role("status").inner_text()
+        assert f"Slide {number + 1} of" in tab.locator("#slide-status").inner_text()
         while tab.locator(".shown .later").count():
             tab.keyboard.press("ArrowRight")
         assert tab.evaluate(beyond, size) == []
