@@ -5,10 +5,10 @@ VENV ?= .venv
 SCRIPTS = $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN = $(VENV)/$(SCRIPTS)
 export UV_SYSTEM_CERTS = 1
-.PHONY: book test test-slow test-site test-notebooks test-package test-peers test-doors test-engines
+.PHONY: book test test-slow test-site test-notebooks test-package test-peers test-doors test-engines test-neural
 .PHONY: test-site-pages test-site-parts screenshots
 .PHONY: lint format dev
-.PHONY: ranks more-ranks elsewhere-ranks up-to-k explorers-data published-ranks popular-draws dialects check-dialects clean
+.PHONY: ranks more-ranks elsewhere-ranks neural-ranks up-to-k explorers-data published-ranks popular-draws dialects check-dialects clean
 
 book: .venv/ready
 	$(BIN)/jupyter-book build . -W -n --keep-going
@@ -49,6 +49,11 @@ test-engines: .venv-engines/ready
 	.venv-engines/$(SCRIPTS)/pytest tests/engines
 	$(PYTHON) scripts/passed.py --note $@
 
+# The models that `make neural-ranks` trains.
+test-neural: .venv-neural/ready
+	.venv-neural/$(SCRIPTS)/pytest tests/neural
+	$(PYTHON) scripts/passed.py --note $@
+
 screenshots: book
 	SCREENSHOTS=1 $(BIN)/pytest tests/site -k page_fits
 
@@ -74,6 +79,10 @@ more-ranks: .venv/ready
 elsewhere-ranks: .venv/ready
 	$(BIN)/python scripts/make_elsewhere.py
 
+# torch, in an environment of its own.
+neural-ranks: .venv-neural/ready
+	.venv-neural/$(SCRIPTS)/python scripts/make_neural.py
+
 up-to-k: .venv/ready
 	$(BIN)/python scripts/make_up_to_k.py
 
@@ -98,7 +107,7 @@ check-dialects: .venv/ready
 	$(PYTHON) scripts/passed.py $* || $(MAKE) $*
 
 clean:
-	rm -rf .venv .venv-dev .venv-peers .venv-doors .venv-engines .dialects _build book/results/*.csv
+	rm -rf .venv .venv-dev .venv-peers .venv-doors .venv-engines .venv-neural .dialects _build book/results/*.csv
 
 # uv takes seconds where pip takes minutes, but knows nothing of pip's settings.
 # Written last: after an interrupted set-up the next `make` starts it over.
@@ -107,7 +116,8 @@ clean:
 .venv-peers/ready: tests/peers/requirements.txt
 .venv-doors/ready: tests/doors/requirements.txt
 .venv-engines/ready: tests/engines/requirements.txt
-.venv/ready .venv-dev/ready .venv-peers/ready .venv-doors/ready .venv-engines/ready:
+.venv-neural/ready: scripts/neural/requirements.txt
+.venv/ready .venv-dev/ready .venv-peers/ready .venv-doors/ready .venv-engines/ready .venv-neural/ready:
 	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/$(SCRIPTS)/python -m pip install --quiet uv
 	$(@D)/$(SCRIPTS)/python -m uv pip install --quiet --compile-bytecode -r $< || $(@D)/$(SCRIPTS)/python -m pip install --quiet -r $<

@@ -160,9 +160,9 @@ def orders(ranks):
     return found.orders()[[*columns, "standard_error", "right_order"]]
 
 
-def write(name, table):
+def write(name, table, prefix="elsewhere"):
     """Write a table; an interrupted run leaves no half file, and equal tables are equal files."""
-    path = FOLDER / f"elsewhere_{name}.csv.gz"
+    path = FOLDER / f"{prefix}_{name}.csv.gz"
     unfinished = path.with_suffix(".tmp")
     without_time = {"method": "gzip", "compresslevel": 9, "mtime": 0}
     table.to_csv(

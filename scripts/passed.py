@@ -21,6 +21,7 @@ DEPENDS_ON = {  # and on what these files import from the package
     "check-dialects": ("scripts/dialects/*.py", *DATA),
     "test-engines": ("tests/engines/*.*", "tests/counted_slowly.py"),
     "test-doors": ("tests/doors/*.*",),
+    "test-neural": ("tests/neural/*.*", "scripts/make_neural.py", "scripts/neural/*.*"),
     "test-peers": ("tests/peers/*.*",),
 }
 

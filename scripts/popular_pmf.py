@@ -22,7 +22,7 @@ def popular_pmf(
     r"""Compute the sampled rank's distribution if items are drawn by weight, and counted once.
 
     Items of equal weight are alike, so that it is enough to count them. This makes it quick for
-    many instances; `WeightedDraw` computes the case without replacement one by one.
+    many instances; `WeightedDraw` computes both one by one.
 
     Parameters
     ----------

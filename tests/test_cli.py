@@ -97,6 +97,23 @@ def test_groups(folder, capsys):
     pd.testing.assert_frame_equal(found, expected)
 
 
+def test_clusters(folder, capsys):
+    """Three users a cluster; --compare tests their sums, and says so in the same numbers."""
+    clusters = np.arange(30) // 3
+    table = pd.read_csv("ranks.csv")
+    cluster_of = dict(zip(USERS, clusters.tolist(), strict=True))
+    table.assign(person=table["user"].map(cluster_of)).to_csv("clustered.csv", index=False)
+    arguments = ["clustered.csv", "--metrics", "ndcg@10", "--clusters", "person"]
+    want = evaluate(RANKS, [NDCG(k=10)], clusters=clusters)
+    pd.testing.assert_frame_equal(table_of(capsys, "evaluate", *arguments), want.table)
+    pd.testing.assert_frame_equal(table_of(capsys, "compare", *arguments), want.comparisons(rng=0))
+    assert main(["evaluate", *arguments]) == 0
+    assert "if 10 clusters of users are independent" in capsys.readouterr().out
+    table.assign(person=table["rank"]).to_csv("clustered.csv", index=False)
+    assert main(["evaluate", *arguments]) == 1
+    assert "user 0 has the clusters" in capsys.readouterr().err
+
+
 def test_compare(folder, capsys):
     found = table_of(capsys, "compare", "ranks.csv", "--metrics", "ndcg@10", "--seed", "3")
     expected = evaluate(RANKS, [NDCG(k=10)]).comparisons(rng=3)
@@ -216,8 +233,11 @@ def test_parts_of_two_kinds_are_refused(folder, capsys):
     assert "none is a folder without a .parquet or .csv" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("file", ["ranks.csv", "ranks.parquet"])
+@pytest.mark.parametrize("file", ["ranks.csv", "ranks.parquet", "ranks.tsv", "ranks.csv.gz"])
 def test_a_table_is_piped_in(folder, file):
+    table = pd.read_csv("ranks.csv")
+    table.to_csv("ranks.tsv", index=False, sep="\t")
+    table.to_csv("ranks.csv.gz", index=False)
     arguments = ["--metrics", "recall@10", "--format", "csv"]
     code, out, errors = run("evaluate", "-", *arguments, piped=(folder / file).read_bytes())
     assert (code, errors) == (0, "")
@@ -418,6 +438,16 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
     )
     bounds = table_of(capsys, "bounds", "said.csv", *metrics)
     assert bounds["high"][0] == found["high"][2]
+    # A user without relevant items has 100 other candidates.
+    table.assign(relevance=table["relevance"].mask(table["user"] == 7, 0)).to_csv("n.csv")
+    assert main(["rank", "n.csv", "--output", "nobody.csv"]) == 0
+    capsys.readouterr()
+    nobody, told = (
+        table_of(capsys, "evaluate", "nobody.csv", *metrics, *more, *each)
+        for each in ([], ["--samples", "99", "--without-replacement"])
+    )
+    pd.testing.assert_frame_equal(nobody, told)
+    assert (told["users"] == 99).all()
     pd.read_csv("unsaid.csv").drop(columns="n_items").to_csv("ranks_only.csv", index=False)
     assert main(["evaluate", "ranks_only.csv", *metrics, *more]) == 1
     assert "n_items" in capsys.readouterr().err
@@ -427,6 +457,8 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
     both = pd.concat([pd.read_csv("said.csv").assign(recommender=name) for name in "AB"])
     both.to_csv("both.csv", index=False)
     assert table_of(capsys, "compare", "both.csv", *metrics)["difference"][0] == 0
+    assert main(["evaluate", "unsaid.csv", *metrics, "--samples", "99"]) == 1
+    assert "give the number of all items as --catalog," in capsys.readouterr().err
     assert main(["evaluate", "said.csv", *metrics, "--catalog", "4000"]) == 1
     assert "the argument catalog says otherwise" in capsys.readouterr().err
 
@@ -463,12 +495,12 @@ def test_a_table_of_1_and_99_candidates_is_a_sample_to_the_end(folder, capsys):
         (
             "user,rank,g\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "g"],
-            "user u is in the groups x and y",
+            "user u has the group x and y",
         ),
         (
             "user,rank,group\nu,1,x\nu,2,y\n",
             ["evaluate", "bad.csv", "--metrics", "recall@1", "--group", "group"],
-            "user u is in the groups x and y",
+            "user u has the group x and y",
         ),
         (
             "user,rank\nu,1\n",

@@ -55,7 +55,7 @@ def test_it_runs_everywhere_and_weekly():
 def test_it_repeats_each_week_what_is_skipped_where_nothing_changed():
     runs = (ROOT / ".ci/run").read_text(encoding="utf-8")
     skipped = set(re.findall(r"([\w-]+)-if-changed", runs))
-    assert len(skipped) == 4
+    assert len(skipped) == 5
     weekly = [step for step in JOB["steps"] if "'schedule'" in step.get("if", "")]
     assert skipped <= {word for step in weekly for word in step["run"].split()}
 
@@ -67,7 +67,9 @@ def test_the_light_environment_has_the_pins_of_the_other():
     assert pins("requirements-dev.txt") < pins("requirements.txt")
 
 
-@pytest.mark.parametrize("check", ["test-peers", "test-doors", "test-engines", "check-dialects"])
+@pytest.mark.parametrize(
+    "check", ["test-peers", "test-doors", "test-engines", "test-neural", "check-dialects"]
+)
 @pytest.mark.slow
 def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
     def passed(*options):
@@ -81,6 +83,7 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
         "tests/peers",
         "tests/doors",
         "tests/engines",
+        "tests/neural",
         "book/data",
         "src/sampled_metrics",
     ):
@@ -99,6 +102,7 @@ def test_a_check_is_skipped_only_with_the_files_it_passed_with(check, tmp_path):
             *(f"{package}/scoring/_counting.py", f"{package}/io/_pairs.py"),
             "tests/doors/conftest.py",
         ],
+        "test-neural": ["scripts/make_neural.py", f"{package}/scoring/inner_product.py"],
         "check-dialects": ["scripts/dialects/adapters.py", "book/data/dialects.csv"],
     }
     (tmp_path / "tests/passed.json").write_text("{}")

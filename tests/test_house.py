@@ -1,6 +1,7 @@
 """A room of the package imports rooms below it, and private names stay in their room."""
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def imported(path):
 
 def test_every_room_has_its_floor():
     assert set(FLOOR) == {room_of(path) for path in MODULES}
+
+
+@pytest.mark.parametrize("room", sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")))
+def test_a_face_has_the_names_that_it_promises(room):
+    face = import_module(f"sampled_metrics.{room}")
+    assert all(hasattr(face, name) for name in face.__all__)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -4,8 +4,10 @@ A page holds one by the directive::
 
     ```{explorer} toy
     :title: When the order flips
-    What one can do and see here: the introduction, and all there is for readers without JavaScript.
+    What one can do and see here: below the drawing; without JavaScript, all there is.
     ```
+
+Without a title, the heading above is its name.
 
 The script `_static/explorers/toy.js` draws it. With `:data: audit.csv`, the rows of that file of
 `data/` are written into the page, where the script finds them. A page loads the scripts of its own
@@ -44,9 +46,7 @@ class ExplorerDirective(SphinxDirective):
         name = self.arguments[0]
         if name not in NAMES:
             raise self.error(f"there is no explorer {name}, only {', '.join(NAMES)}")
-        if "title" not in self.options:
-            raise self.error("an explorer needs a title, by which screen readers name it")
-        node = explorer(name=name, title=self.options["title"], ids=[f"explorer-{name}"])
+        node = explorer(name=name, title=self.options.get("title"), ids=[f"explorer-{name}"])
         if "data" in self.options:
             path = BOOK / "data" / self.options["data"]
             self.env.note_dependency(str(path))
@@ -59,10 +59,11 @@ class ExplorerDirective(SphinxDirective):
 
 def visit_html(self, node):
     """Open the figure, and its caption."""
-    name, title = node["name"], self.encode(node["title"])
-    figure = {"data-explorer": name, "aria-labelledby": f"explorer-{name}-title"}
-    self.body.append(self.starttag(node, "figure", CLASS="explorer", **figure))
-    self.body.append(f'<figcaption><p id="explorer-{name}-title"><strong>{title}</strong></p>\n')
+    title = node["title"] or node.parent.next_node(nodes.title).astext()
+    named = {"data-explorer": node["name"], "aria-label": title}  # as screen readers say it
+    self.body.append(self.starttag(node, "figure", CLASS="explorer", **named) + "<figcaption>\n")
+    if node["title"]:
+        self.body.append(f'<p class="title"><strong>{self.encode(title)}</strong></p>\n')
 
 
 def depart_html(self, node):

@@ -54,7 +54,7 @@ class PlainMarkdown:
         if kind == "literalinclude":
             return f"*(See `{title}`.)*\n"
         if kind == "explorer":
-            return f"*(On the site there is an explorer here: {options['title']})*\n"
+            return f"*(On the site there is an explorer here: {options.get('title', title)})*\n"
         if kind == "container":  # a note in the margin
             return "".join(f"> {line}\n" for line in body.splitlines())
         if kind == "grid":

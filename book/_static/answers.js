@@ -22,6 +22,15 @@ function isRight(accepted, entry) {
   return typeof entry === "number" && accepted[0] <= entry && entry <= accepted[1];
 }
 
+// The right number, if the entry is a share instead of a percentage or vice versa; else undefined.
+function meant(accepted, entry, percent) {
+  const most = percent ? 1 : 100, number = percent ? entry * 100 : entry / 100;
+  const off = Array.isArray(accepted) && typeof entry === "number" && !isRight(accepted, entry);
+  if (off && most / 1e4 <= Math.abs(entry) && Math.abs(entry) <= most && isRight(accepted, number)) {
+    return number;
+  }
+}
+
 const judge = ({ accepted, percent }, entries) =>
   entries.map((entry, place) => isRight(accepted[place], read(entry, percent)));
 
@@ -33,6 +42,10 @@ function told(answer, entries) {
   for (const [kind, which] of [["Right", true], ["Wrong", false], ["Still open", null]]) {
     const names = labels.filter((_, place) => right[place] === which);
     if (names.length && labels.length > 1) said.push(`${kind}: ${names.join("; ")}.`);
+  }
+  for (const [place, entry] of entries.entries()) {
+    const number = meant(accepted[place], read(entry, percent), percent);
+    if (number !== undefined) said.push(`Did you mean ${+number.toPrecision(10)}?`);
   }
   const isText = (entry, place) =>
     Array.isArray(accepted[place]) && typeof read(entry, percent) === "string";

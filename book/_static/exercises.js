@@ -16,9 +16,12 @@ function make(tag, properties, ...children) {
 }
 
 function makeField(answer, place, label, id) {
+  // A phone's keys for numbers have no minus, and whether it is needed should not be told.
+  const signed = answer.accepted.flat().some((end) => end < -1e-9);
+  const inputMode = Array.isArray(answer.accepted[place]) && !signed ? "decimal" : "text";
   const field = typeof answer.accepted[place] === "boolean"
     ? make("select", {}, ...["", "True", "False"].map((text) => make("option", { textContent: text })))
-    : make("input", { type: "text", autocomplete: "off", spellcheck: false, autocapitalize: "off" });
+    : make("input", { type: "text", inputMode, autocomplete: "off", spellcheck: false, autocapitalize: "off" });
   const verdict = make("span", { className: "verdict", id: `${id}-${place}` });
   field.setAttribute("aria-describedby", verdict.id);
   const unit = answer.percent ? " (percent)" : "";

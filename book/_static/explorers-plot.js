@@ -3,9 +3,9 @@
 "use strict";
 const { tabulate } = sampledMetrics, E = explorers, { fixed, whole } = E;
 
-// Circle, square, triangle, and a small circle for what surrounds the others.
+// Circle, square, triangle, and small circles for what surrounds the others.
 const circle = (r) => `m${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
-const MARKS = [circle(5), "m-4.5-4.5h9v9h-9z", "m0-6l6 10h-12z", circle(3)];
+const MARKS = [circle(5), "m-4.5-4.5h9v9h-9z", "m0-6l6 10h-12z", ...[3, 2.5, 2].map(circle)];
 const markAt = (style, x = 0, y = 0) => `M${x} ${y}${MARKS[style]}`;
 const WORD = 7, LINE = 16; // the width of a letter, and the height of a line of text
 const ticksOf = ({ min, max, log, ticks }) => {
@@ -92,18 +92,20 @@ function morph(old, now) {
 
 // Lay a drawing out in a box: its groups in SVG, and where its values are.
 function layOut(spec, width, height) {
-  const { x, y, lines = [], marks = [], bands = [], area, at, key = [] } = spec;
+  const { x, y, lines = [], marks = [], bands = [], area, at, key = [], under } = spec;
   const yTicks = ticksOf(y), longest = Math.max(0, ...lines.map(({ name = "" }) => name.length));
-  const atEnds = longest < 4 || lines.every(({ points }) => points.length < 3);
+  const atEnds = spec.namesAtEnds || longest < 4 || lines.every(({ points }) => points.length < 3);
   const xTicks = ticksOf(x), lastTick = `${xTicks.at(-1)[1]}`;
-  const left = 14 + WORD * Math.max(...yTicks.map(([, name]) => `${name}`.length));
+  const left = 14 + WORD * Math.max(0, ...yTicks.map(([, name]) => `${name}`.length));
   const box = { left, right: width - Math.max(18, 4 + (WORD * lastTick.length) / 2,
       lines.length && atEnds ? 14 + (WORD + 1) * longest : 0),
     top: y.label || key.length ? 26 : 10, bottom: height - 42 };
   const { right, top, bottom } = box, X = inPixels(x, left, right), Y = inPixels(y, bottom, top);
   const trace = (points) => points.map(([a, b]) => [X(a), Y(b)]);
   const path = (traced) => `M${traced.map(([a, b]) => `${a} ${b}`).join("L")}`;
-  const to = (a, b) => `style="transform:translate(${a}px,${b}px)"`;
+  const to = (a, b, from) => `style="transform:translate(${a}px,${b}px)${
+    from ? `;--from:translate(${X(from[0])}px,${Y(from[1])}px)` : ""}"`;
+  const grid = ({ bare }, d) => (bare ? "" : `<path class="grid" d="${d}"/>`);
   const spots = ({ style, traced }) => traced
     .filter((_, i) => traced.length < 3 || i % 20 === 4 * style)
     .map(([a, b]) => markAt(style, a, b)).join("");
@@ -119,18 +121,19 @@ function layOut(spec, width, height) {
   const groups = [
     bands.map(([low, high], i) => `<path class="band b${i % 2}" d="M${left} ${Y(high)}H${right}V${
       Y(low)}H${left}z"/>`),
-    yTicks.map(([v, name]) => `<g><path class="grid" d="M${left} ${Y(v)}H${right}"/>
+    yTicks.map(([v, name]) => `<g>${grid(y, `M${left} ${Y(v)}H${right}`)}
       <text class="end" x="${left - 6}" y="${Y(v) + 4}">${name}</text></g>`),
-    xTicks.map(([v, name]) => `<g><path class="grid" d="M${X(v)} ${top}V${bottom}"/>
+    xTicks.map(([v, name]) => `<g>${grid(x, `M${X(v)} ${top}V${bottom}`)}
       <text x="${X(v)}" y="${bottom + 17}">${name}</text></g>`),
     [`<text x="${(left + right) / 2}" y="${height - 6}">${x.label ?? ""}</text>`,
       `<text class="start" x="${left}" y="14">${y.label ?? ""}</text>`],
     area ? [`<path class="area" d="${path(trace(area))}Z"/>`] : [],
+    [under?.(X, Y) ?? ""], // what only one explorer has
     at === undefined ? [] : [`<path class="at" d="M${X(at)} ${top}V${bottom}"/>`],
     drawn.map(({ style, traced }) => `<path class="line s${style}" d="${path(traced)}"/>`),
     drawn.map((line) => `<path class="spots s${line.style}" d="${spots(line)}"/>`),
-    marks.map(({ style, x: a, y: b, shift = 0, field }) => `<g class="s${style}${
-      field ? " handle" : ""}" ${to(X(a), Y(b) + shift)}><path d="${markAt(style)}"/></g>`),
+    marks.map(({ style, x: a, y: b, shift = 0, field, from, move = "" }) => `<g class="s${style} ${
+      field ? "handle" : move}" ${to(X(a), Y(b) + shift, from)}><path d="${markAt(style)}"/></g>`),
     names.map(({ style, name, x: a, y: b, start }) => `<text class="name s${style}${
       start ? " start" : ""}" ${to(a, b)}>${name}</text>`),
     keys,
@@ -144,9 +147,11 @@ function layOut(spec, width, height) {
 const stopsOf = ({ x, y, lines = [], marks = [] }) => {
   const dot = (style, a, b, text) => ({ style, x: a, y: b, text });
   if (!lines.length) {
-    return marks.map(({ style, x: a, y: b, shift = 0, name = "" }) => ({
+    return marks.map(({ style, x: a, y: b, shift = 0, name = "", text }) => ({
       x: a, y: b, shift,
-      read: () => ({ head: name, dots: [dot(style, a, b, say(x, a, x.log ? whole : fixed))] }),
+      read: () => ({
+        head: name, dots: [dot(style, a, b, text ?? say(x, a, x.log ? whole : fixed))],
+      }),
     }));
   }
   const nearest = (points, a) =>
@@ -164,9 +169,10 @@ const stopsOf = ({ x, y, lines = [], marks = [] }) => {
 };
 
 // A panel draws what it is given, reads values out, and lets marks be dragged.
-function drawing(panel, form) {
+const HINT = "To read values, point at the drawing or tap it, or press arrow keys here.";
+function drawing(panel, form, hint) {
   const [readout, svg] = panel.children;
-  let spec, place, stops = [], at = -1, held, said, shown = [];
+  let spec, place, stops = [], at = -1, grip, said, shown = [];
 
   const cross = () => {
     const stop = stops[at], { X, Y, top, bottom } = place;
@@ -175,12 +181,11 @@ function drawing(panel, form) {
       d="M${X(stop.x)} ${top}V${bottom}"/>${dots.map(({ style, x, y }) =>
       `<circle class="dot s${style}" cx="${X(x)}" cy="${Y(y) + stop.shift}" r="4"/>`).join("")}` : "";
     const words = dots.map(({ style, text }) => `<b class="s${style}">${text}</b>`).join(", ");
-    const saying = stop ? `${head && `${head}: `}${words}`
-      : "To read values, point at the drawing or tap it, or press arrow keys here.";
+    const saying = stop ? `${head && `${head}: `}${words}` : hint ? HINT : "";
     put(readout, "aria-valuenow", `${Math.max(at, 0)}`);
     if (saying === said) return;
     readout.innerHTML = said = saying;
-    readout.setAttribute("aria-valuetext", readout.textContent);
+    readout.setAttribute("aria-valuetext", readout.textContent || HINT);
   };
   const draw = (next, width) => {
     spec = next;
@@ -198,55 +203,93 @@ function drawing(panel, form) {
       morph(old, now);
     });
     shown = place.groups;
-    stops = stopsOf(spec);
+    stops = spec.stops ?? stopsOf(spec);
     at = Math.min(at, stops.length - 1);
     put(readout, "aria-valuemax", `${stops.length - 1}`);
     cross();
   };
 
-  // The handle under a point: a mark, or the dotted line if it has a field.
+  // The handle under a point, and where it is: a mark, or the dotted line if it has a field. A drawing
+  // that is one large handle is everywhere.
   const handleAt = (px, py) => {
-    const { X, Y } = place;
+    const { X, Y } = place, { at: line, atField, anywhere, marks = [] } = spec;
+    if (anywhere) return { field: atField, x: px };
     const far = ({ x, y }) => Math.hypot((X(x) - px) / 2, Y(y) - py);
-    const near = (spec.marks ?? []).filter((mark) => mark.field && far(mark) < 16)
+    const near = marks.filter((mark) => mark.field && far(mark) < 16)
       .sort((a, b) => far(a) - far(b))[0];
-    return near?.field ?? (Math.abs(X(spec.at) - px) < 22 ? spec.atField : undefined);
+    if (near) return { field: near.field, x: X(near.x) };
+    if (atField && Math.abs(X(line) - px) < 22) return { field: atField, x: X(line) };
   };
   const valueAt = (px) => {
-    const { min, max, log } = spec.x, { left, right } = place;
+    const { min, max, log, values } = spec.x, { left, right, X } = place;
+    const far = ([x]) => Math.abs(X(x) - px);
+    if (values) return values.reduce((a, b) => (far(b) < far(a) ? b : a))[1];
     const part = Math.min(Math.max((px - left) / (right - left), 0), 1);
     return log ? Math.round(min * (max / min) ** part) : (min + part * (max - min)).toFixed(3);
   };
   const point = (px, py) => {
-    const { X, Y } = place, line = spec.lines?.length;
+    const { X, Y } = place, sideways = spec.lines?.length || spec.anywhere;
     const far = ({ x, y, shift }) =>
-      (line ? Math.abs(X(x) - px) : Math.hypot(X(x) - px, Y(y) + shift - py));
+      (sideways ? Math.abs(X(x) - px) : Math.hypot(X(x) - px, Y(y) + shift - py));
     at = stops.reduce((best, stop, i) => (best < 0 || far(stop) < far(stops[best]) ? i : best), -1);
     cross();
   };
+  const enter = (field, value) => {
+    const control = form.elements[field];
+    if (control.value === value) return;
+    control.value = value;
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  };
   const listen = (name, f) => svg.addEventListener(name, (event) => {
     const box = svg.getBoundingClientRect();
-    f(event.clientX - box.left, event.clientY - box.top, event);
+    if (event.isPrimary) f(event.clientX - box.left, event.clientY - box.top, event);
   });
-  listen("pointerdown", (px, py, { pointerId }) => {
-    held = handleAt(px, py);
-    svg.classList.toggle("held", !!held);
-    if (held) svg.setPointerCapture(pointerId);
+  // What a pointer holds stays as far from it as it was. A finger holds nothing before it has gone
+  // more sideways than down, as it may only scroll the page; then the browser takes it away, and
+  // what was there before comes back.
+  const hold = (px, py) => {
+    grip.moves = true;
+    svg.classList.toggle("held", !!grip.field);
+    if (grip.field) move(px, py);
     else point(px, py);
+  };
+  const move = (px, py) => {
+    if (px !== grip.px || spec.anywhere) enter(grip.field, `${valueAt(px + grip.x - grip.px)}`);
+    if (spec.anywhere) point(px, py);
+  };
+  listen("pointerdown", (px, py, { pointerId, pointerType }) => {
+    const handle = handleAt(px, py);
+    grip = { px, py, at, before: form.elements[handle?.field]?.value, ...handle };
+    if (handle) svg.setPointerCapture(pointerId);
+    if (pointerType !== "touch") hold(px, py);
   });
-  listen("pointermove", (px, py, { buttons }) => {
-    if (held && buttons) {
-      form.elements[held].value = valueAt(px);
-      form.elements[held].dispatchEvent(new Event("input", { bubbles: true }));
-      return;
+  listen("pointermove", (px, py) => {
+    if (grip && !grip.moves) {
+      const aside = Math.abs(px - grip.px);
+      if (aside > 4 && aside > Math.abs(py - grip.py)) hold(px, py);
+    } else if (grip?.field) move(px, py);
+    else {
+      svg.classList.toggle("grab", !!handleAt(px, py));
+      point(px, py);
     }
-    svg.classList.toggle("grab", !!handleAt(px, py));
-    point(px, py);
   });
-  const release = () => { held = undefined; svg.classList.remove("held"); };
-  for (const name of ["pointerup", "pointercancel"]) listen(name, release);
+  const release = () => { grip = undefined; svg.classList.remove("held"); };
+  listen("pointerup", (px, py) => {
+    if (grip && !grip.moves) { // a tap
+      if (spec.anywhere) move(px, py);
+      point(px, py);
+    }
+    release();
+  });
+  listen("pointercancel", () => {
+    if (!grip) return;
+    if (grip.field) enter(grip.field, grip.before);
+    at = grip.at;
+    cross();
+    release();
+  });
   listen("pointerleave", (px, py, { pointerType }) => {
-    if (held || pointerType === "touch") return; // what a finger showed stays
+    if (grip?.field || pointerType === "touch") return; // what a finger showed stays
     at = -1;
     cross();
   });

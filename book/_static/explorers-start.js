@@ -12,7 +12,7 @@ const page = (kind, data) => `<div class="play"><div class="stage"><p class="ver
     ${kind.presets.map(([name]) => `<option>${name}`).join("")}</select></label></div>` : ""}${
   typeof kind.controls === "string" ? kind.controls : kind.controls(data)}
     <div class="wide actions"><button type="reset">Reset</button><button type="button"
-    class="link">Copy link</button></div></form></div><div class="rest">${
+    class="link">Copy link</button></div></form></div><div class="how"></div><div class="rest">${
   (kind.texts ?? []).map((title) => `<div class="text"><p><strong>${title}</strong></p>
     <button type="button">Copy</button><pre tabindex="0"></pre></div>`).join("")}${
   kind.tables.map((caption) => `<div class="scrolls" role="region" aria-label="${caption}">
@@ -80,16 +80,18 @@ const addressOf = (figure, fields, isSecret) => {
   return url;
 };
 
-function start(figure) {
+function start(figure, place) {
   const kind = kinds[figure.dataset.explorer];
   const stored = figure.querySelector("[type='application/json']");
   const data = stored && JSON.parse(stored.textContent);
   const body = figure.querySelector(".explorer-body"), $ = (query) => body.querySelector(query);
   body.innerHTML = page(kind, data);
+  // The verdict comes first, then the drawing, and then what to know of it.
+  $(".how").append(...figure.querySelectorAll("figcaption > :not(.title)"));
   const form = $("form"), presets = $(".presets"), { elements } = form;
   const fields = [...elements].filter(({ name }) => name);
   const boxes = [...body.querySelectorAll(".panel")];
-  const panels = boxes.map((panel) => drawing(panel, form));
+  const panels = boxes.map((panel, i) => drawing(panel, form, place + i === 0)); // one hint a page
   const tables = body.querySelectorAll("table");
   for (const part of body.querySelectorAll(".scrolls, .scrolls table")) reachable.observe(part);
   const error = document.createElement("p");
@@ -97,7 +99,7 @@ function start(figure) {
   error.setAttribute("role", "alert");
   // Read when the size has changed, and not at each step, where it costs a layout.
   const widthsNow = () => boxes.map(({ clientWidth }) => clientWidth);
-  let values, widths = widthsNow();
+  let values, over, widths = widthsNow();
 
   // Read all controls by name, and move the sliders to the numbers.
   const read = () => {
@@ -126,29 +128,33 @@ function start(figure) {
     body.classList.toggle("refused", wrong);
     for (const part of body.querySelectorAll(".panel, .rest")) part.inert = wrong;
   };
-  const show = ({ verdict = "", tone = "", sentence, plots, tables: rows, texts = [] }) => {
+  const judge = (verdict, tone = "") => {
+    $(".verdict").textContent = verdict;
+    $(".verdict").dataset.tone = tone; // good, bad or open
+  };
+  const show = ({ verdict = "", tone, sentence, plots, tables: rows, texts = [], ...result }) => {
+    over = result.over;
     dim(false);
     error.remove();
-    $(".verdict").textContent = verdict;
-    $(".verdict").dataset.tone = tone;
+    judge(verdict, tone);
     $(".sentence").textContent = sentence;
     $(".sentence").style.minHeight = "";
     plots.forEach((spec, i) => panels[i]({ text: sentence, ...spec }, widths[i] || 600));
     rows.forEach((table, i) => fillIn(tables[i], table));
     texts.forEach((text, i) => { body.querySelectorAll(".text pre")[i].textContent = text; });
     if (kind.python) {
-      const code = $("details pre").textContent = kind.python(values, data);
-      $("details").classList.toggle("pandas", code.includes("import pandas"));
+      const code = $(".rest details pre").textContent = kind.python(values, data);
+      $(".rest details").classList.toggle("pandas", code.includes("import pandas"));
     }
   };
   const complain = (field, message) => {
     dim(true);
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-describedby", error.id);
-    field.closest("form > *").append(error);
+    field.closest("details")?.setAttribute("open", "");
+    field.closest("fieldset, div").append(error);
     error.textContent = message;
-    $(".verdict").textContent = "No result";
-    $(".verdict").dataset.tone = "";
+    judge("No result");
     const { height } = $(".sentence").getBoundingClientRect();
     $(".sentence").style.minHeight = `${height}px`; // or the field would move
     $(".sentence").textContent = "What is dimmed belongs to the last valid input.";
@@ -221,6 +227,34 @@ function start(figure) {
     soon();
     keep();
   });
+  const enter = (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  for (const button of form.querySelectorAll("[data-adds]")) {
+    const field = elements[button.dataset.adds];
+    button.addEventListener("click", () =>
+      enter(field, Math.min(+field.value + +button.value, field.max)));
+  }
+  for (const button of form.querySelectorAll("[data-plays]")) {
+    const field = elements[button.dataset.plays];
+    const stops = form.querySelector(`[data-moves="${field.name}"]`).dataset.stops.split(",");
+    const quick = matchMedia("(prefers-reduced-motion: reduce)");
+    let timer;
+    const play = (i) => {
+      enter(field, stops[i]);
+      timer = setTimeout(() => {
+        if (over || i + 1 >= stops.length) enter(field, stops.at(-1));
+        else play(i + 1);
+      }, 80);
+    };
+    const stop = ({ isTrusted }) => { if (isTrusted) clearTimeout(timer); };
+    for (const name of ["input", "reset", "change"]) form.addEventListener(name, stop);
+    button.addEventListener("click", () => {
+      clearTimeout(timer);
+      play(quick.matches ? stops.length - 1 : 0);
+    });
+  }
   form.addEventListener("reset", () => { setTimeout(refresh); keep(); });
   $(".link").addEventListener("click", ({ target }) => {
     change();
@@ -228,24 +262,30 @@ function start(figure) {
       fields.some(isLong) ? "Copied, but for the long text" : "Copied");
   });
   $(".code")?.addEventListener("click", ({ target }) =>
-    copy(target, $("details pre").textContent, "Mark and copy the lines"));
+    copy(target, $(".rest details pre").textContent, "Mark and copy the lines"));
   for (const part of body.querySelectorAll(".text")) {
     const [, button, text] = part.children;
     button.addEventListener("click", () => copy(button, text.textContent, "Mark and copy it"));
   }
   kind.wire?.(form);
-  const [place, state] = location.hash.slice(1).split("?");
-  const linked = place === figure.id ? new URLSearchParams(state ?? location.search) : [];
+  const [named, state] = location.hash.slice(1).split("?");
+  const linked = named === figure.id ? new URLSearchParams(state ?? location.search) : [];
   refresh(); // at once, for links into the page
   for (const [name, text] of linked) if (elements[name]?.name) setTo(elements[name], text);
   if (changed(fields).length) refresh();
-  if (state && place === figure.id) figure.scrollIntoView();
+  if (state && named === figure.id) figure.scrollIntoView();
   if (kind.secret) {
     addEventListener("hashchange", () => location.hash.includes("?") && location.reload());
+  }
+  // What is folded opens where the controls have a place beside the drawing, or were not left alone.
+  const beside = widths[0] < 0.8 * body.clientWidth;
+  for (const fold of form.querySelectorAll("details")) {
+    fold.open = beside || changed(fields).some((field) => fold.contains(field));
   }
   new ResizeObserver(() => {
     const before = widths;
     widths = widthsNow();
+    body.style.setProperty("--stage", `${$(".stage").offsetHeight}px`);
     if (widths.some((width, i) => width !== before[i])) soon();
   }).observe(figure);
 }

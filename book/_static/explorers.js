@@ -28,28 +28,45 @@ const keepLast = (f) => {
 const slider = (name, label, stops, value) => `<input type="range" min="0" max="${
   stops.length - 1}" value="${stops.indexOf(value)}" data-moves="${name}" data-stops="${stops}"
   aria-label="${label}, slider">`;
+// Fields without a label in sight, for sentences. A phone shows the keys that each of them needs.
+const numberIn = (name, label, value, min, max) => `<input type="number" name="${name}"
+  inputmode="${max > 1 ? "numeric" : "decimal"}" value="${value}" min="${min}" max="${max}"
+  step="${max > 1 ? 1 : "any"}" aria-label="${label}">`;
+// Options are texts, or a value, its text, and whether it is chosen.
+const option = (one) => (!Array.isArray(one) ? `<option>${one}`
+  : `<option value="${one[0]}"${one[2] ? " selected" : ""}>${one[1]}`);
+const textIn = (name, label, value, mode) => `<input type="text" name="${name}" value="${value}"
+  inputmode="${mode}" aria-label="${label}">`;
+const selectIn = (name, label, options) => `<select name="${name}" aria-label="${label}">${
+  options.map(option).join("")}</select>`;
+const words = (sentence) => `<div class="wide words">${sentence}</div>`;
+// Fields that a small screen shows only when asked.
+const folded = (what, fields) =>
+  `<details class="wide"><summary>${what}</summary><div class="fields">${fields}</div></details>`;
+
 // A number; where there is a `count`, also a slider with so many stops on a logarithmic scale.
 const number = (name, label, value, min, max, count) => {
   const round = max > 1 ? Math.round : (v) => +v.toPrecision(3);
   const stops = count ? unique([...spaced(min, max, count, round), value]) : [];
-  return `<div${count ? ' class="slid"' : ""}><label>${label} <input type="number" name="${name}"
-    value="${value}" min="${min}" max="${max}" step="${max > 1 ? 1 : "any"}"></label>
-    ${count ? slider(name, label, stops, value) : ""}</div>`;
+  return `<div${count ? ' class="slid"' : ""}><label>${label} ${
+    numberIn(name, label, value, min, max)}</label>${count ? slider(name, label, stops, value) : ""}</div>`;
 };
-// One of some numbers, with a slider.
-const steps = (name, label, stops, value) => `<div class="slid"><label>${label} <select
-  name="${name}">${stops.map((stop) => `<option value="${stop}"${
-  stop === value ? " selected" : ""}>${whole(stop)}`).join("")}</select></label>
-  ${slider(name, label, stops, value)}</div>`;
-// One of some options: texts, or pairs of a value and its text.
-const option = (one) =>
-  (Array.isArray(one) ? `<option value="${one[0]}">${one[1]}` : `<option>${one}`);
-const select = (name, label, options) => `<div><label>${label} <select name="${name}">${
-  options.map(option).join("")}</select></label></div>`;
-const text = (name, label, value) =>
-  `<div><label>${label} <input type="text" name="${name}" value="${value}"></label></div>`;
-const check = (name, label, checked) => `<div class="check"><label><input type="checkbox"
-  name="${name}"${checked ? " checked" : ""}> ${label}</label></div>`;
+// One of some numbers, and one of some options.
+const stepsIn = (name, label, stops, value) =>
+  selectIn(name, label, stops.map((stop) => [stop, whole(stop), stop === value]));
+const steps = (name, label, stops, value) => `<div class="slid"><label>${label} ${
+  stepsIn(name, label, stops, value)}</label>${slider(name, label, stops, value)}</div>`;
+const select = (name, label, options) =>
+  `<div><label>${label} ${selectIn(name, label, options)}</label></div>`;
+const checkIn = (name, label, checked) => `<label><input type="checkbox" name="${name}"${
+  checked ? " checked" : ""}> ${label}</label>`;
+const check = (...given) => `<div class="check">${checkIn(...given)}</div>`;
+// Buttons that add to a number.
+const adds = (name, ...buttons) => `<div class="wide actions">${buttons.map(([by, label]) =>
+  `<button type="button" data-adds="${name}" value="${by}">${label}</button>`).join("")}</div>`;
+// A button that moves a slider from its first stop on, until there is nothing more to see.
+const plays = (name, label) => `<div class="wide actions"><button type="button"
+  data-plays="${name}">${label}</button></div>`;
 
 const METRICS = { AP: M.averagePrecision, NDCG: M.ndcg, Recall: M.recall, AUC: M.auc };
 const metricAndCutoff = select("metric", "metric", Object.keys(METRICS))
@@ -96,6 +113,15 @@ const decimalsOf = (text) => {
   return Math.max((digits ?? "").length - power + 2 * percent, 0);
 };
 
+// --- chance
+
+// Numbers between 0 and 1, the same at each visit, by the generator of Park and Miller (1988) with
+// their multiplier of 1993. Its state says where it is, and begins anywhere below 2 ** 31 - 1.
+const generator = (state) => ({
+  state,
+  next() { return (this.state = (48271 * this.state) % 2147483647) / 2147483647; },
+});
+
 // --- the same in Python
 
 const CLASSES = { AP: "AveragePrecision()", NDCG: "NDCG()", AUC: "AUC()" };
@@ -114,8 +140,9 @@ ${lines}
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
 
 return {
-  PUBLISHED, add, check, checkDraw, chosen, code, count, decimalsOf, drawCode, drawn, fixed, idleCutoff,
-  isCut, keepLast, kinds, metricAndCutoff, metricCode, number, refuse, sampling, select, shareOf,
-  spaced, steps, text, toRank, twice, unique, upTo, whole,
+  PUBLISHED, add, adds, check, checkDraw, checkIn, chosen, code, count, decimalsOf, drawCode, drawn,
+  fixed, folded, generator, idleCutoff, isCut, keepLast, kinds, metricAndCutoff, metricCode, number,
+  numberIn, plays, refuse, sampling, select, selectIn, shareOf, spaced, steps, stepsIn, textIn, toRank,
+  twice, unique, upTo, whole, words,
 };
 })();

@@ -143,7 +143,7 @@ for (const pad of document.querySelectorAll(".scratch-pad")) {
 }
 addEventListener("DOMContentLoaded", () => { // the explorers are drawn
   for (const shown of document.querySelectorAll(".explorer details pre")) {
-    if (shown.textContent.includes("import pandas")) continue;
+    if (/import pandas|from_model/.test(shown.textContent)) continue; // needs more than NumPy
     const { forget, runner } = makeRunner(add(() => shown.textContent));
     shown.after(runner);
     for (const name of ["input", "reset"]) { // what it printed was for other values

@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_, **__: _say("warning", message)
             _take_what_is_piped(options, Path(folder))
             _show(options.run(options), options)
     except KeyboardInterrupt:
@@ -96,14 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     except (ValueError, OSError, ImportError) as error:
-        print(f"sampled-metrics: error: {error}", file=sys.stderr)
+        _say("error", error)
         return 1
     return 0
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _say(kind: str, message: object) -> None:
     text = str(message).replace("catalog=", "--catalog")
-    print(f"sampled-metrics: warning: {text}", file=sys.stderr)
+    print(f"sampled-metrics: {kind}: {text}", file=sys.stderr)
 
 
 def _take_what_is_piped(options: Any, folder: Path) -> None:
@@ -115,7 +115,10 @@ def _take_what_is_piped(options: Any, folder: Path) -> None:
         if any(folder.iterdir()):
             raise ValueError("- is given twice; only one table can be piped in")
         data = sys.stdin.buffer.read()
-        path = folder / f"stdin{'.parquet' if data.startswith(b'PAR1') else '.csv'}"
+        kinds = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
+        text = ".tsv" if b"\t" in data.partition(b"\n")[0] else ".csv"
+        kind = next((kinds[start] for start in kinds if data.startswith(start)), text)
+        path = folder / f"stdin{kind}"
         path.write_bytes(data)
         return str(path)
 
@@ -151,6 +154,9 @@ def _parser() -> argparse.ArgumentParser:
         _add_evaluation(made, exact=run is not _bounds)
         if run is _evaluate:
             made.add_argument("--group", metavar="COLUMN", help="column with each user's group")
+        if run is not _bounds:
+            text = "column with each user's cluster: who share one are not independent"
+            made.add_argument("--clusters", metavar="COLUMN", help=text)
     _add_explain(command(_explain, "what one published number can mean"))
     return parser
 
@@ -349,11 +355,11 @@ def _evaluation(options: Any) -> Evaluation:
     from sampled_metrics.io import COLUMNS, read_ranks
 
     draw = _draw(options)
-    group = getattr(options, "group", None)
+    labels = {getattr(options, name, None) for name in ("group", "clusters")}
     read = {*COLUMNS, options.recommender, options.user, options.rank}
     columns = {"user": options.user, "rank": options.rank}
     columns["recommender"] = options.recommender or None
-    ignored = [*options.ignore, *([group] if group and group not in read else [])]
+    ignored = [*options.ignore, *(labels - {None, *read})]
     catalog = "catalog" if draw or options.catalog is None else options.catalog
     ranks = read_ranks(options.ranks, catalog=catalog, **columns, ignore=ignored)
     if options.ties:
@@ -366,7 +372,8 @@ def _evaluation(options: Any) -> Evaluation:
         ranks,
         options.metrics,
         draw,
-        groups=_groups(options) if group else None,
+        groups=_by_user(options, "group"),
+        clusters=_by_user(options, "clusters"),
         n_items=options.items if draw is None else None,
         confidence=options.confidence,
     )
@@ -394,19 +401,21 @@ def _draw(options: Any) -> Draw | None:
     return Draw(options.samples, n_items=getattr(options, "items", None), replacement=replacement)
 
 
-def _groups(options: Any) -> dict[Any, Any]:
-    """Return the group of each user in the file."""
+def _by_user(options: Any, name: str) -> dict[Any, Any] | None:
+    """Return each user's group or cluster: what the column that this option names says of it."""
     from sampled_metrics.io import open_table
 
-    table = open_table("ranks", options.ranks, {"user": options.user, "group": options.group})
-    columns = table.ids("user"), table.ids("group")
-    users, groups = (ids.names[ids.codes].tolist() for ids in columns)
-    group_of: dict[Any, Any] = {}
-    for user, group in zip(users, groups, strict=True):
-        if group_of.setdefault(user, group) != group:
-            both = f"{group_of[user]} and {group}"
-            raise ValueError(f"{options.ranks}: user {user} is in the groups {both}; give each one")
-    return group_of
+    if (column := getattr(options, name, None)) is None:
+        return None
+    table = open_table("ranks", options.ranks, {"user": options.user, name: column})
+    columns = table.ids("user"), table.ids(name)
+    users, labels = (ids.names[ids.codes].tolist() for ids in columns)
+    found: dict[Any, Any] = {}
+    for user, label in zip(users, labels, strict=True):
+        if found.setdefault(user, label) != label:
+            both = f"user {user} has the {name} {found[user]} and {label}"
+            raise ValueError(f"{options.ranks}: {both}; give each user one")
+    return found
 
 
 def _evaluate(options: Any) -> pd.DataFrame | str:

@@ -702,7 +702,8 @@ def check_sampled(name: str, ranks: Ranks, n_samples: IntArray | int) -> None:
     check_all_ranked(name, ranks)
     n, together = ranks.n_relevant + n_samples, "n_samples + the number of relevant items"
     if ranks.n_items is not None:
-        refuse(f"{name}.n_items", ranks.n_items, ranks.n_items != n, together, n)
+        wrong = (ranks.n_items != n) & (ranks.n_relevant > 0)
+        refuse(f"{name}.n_items", ranks.n_items, wrong, together, n)
     worst, most = ranks.best + ranks.n_tied, np.broadcast_to(n_samples, n.shape)[ranks.instance]
     high = most + ranks.n_relevant[ranks.instance]
     refuse(name, worst, worst - ranks.order > most, f"at most {together}", high)

@@ -61,6 +61,8 @@ class Answer:
     Not yet. Right: users. Still open: error.
     >>> check(4321, "0,0123")
     Not yet. Right: users. Wrong: error. Write a number as in 0.5, 1/2, 50 % or 1,234.
+    >>> check(4321, 1.23)
+    Not yet. Right: users. Wrong: error. Did you mean 0.0123?
     """
 
     def __init__(self, right: object, *, percent: bool = False) -> None:
@@ -97,6 +99,8 @@ class Answer:
             names = [label for label, one in zip(self.labels, right, strict=True) if one is which]
             if names and len(right) > 1:
                 said.append(f"{kind}: {'; '.join(names)}.")
+        meant = (_meant(*pair, percent=self._percent) for pair in pairs)
+        said += [f"Did you mean {number:.10g}?" for number in meant if number is not None]
         if any(isinstance(one, tuple) and isinstance(entry, str) for one, entry in pairs):
             said.append(ADVICE)
         return " ".join(said)
@@ -132,6 +136,17 @@ def _is_right(accepted: Any, entry: Any) -> bool | None:
     if isinstance(accepted, str):
         return bool(entry == accepted)
     return not isinstance(entry, str) and bool(accepted[0] <= entry <= accepted[1])
+
+
+def _meant(accepted: Any, entry: Any, *, percent: bool) -> float | None:
+    """Return the right number if the entry is a share instead of a percentage, or vice versa."""
+    most = 1 if percent else 100
+    if _is_right(accepted, entry) is not False or isinstance(accepted, bool | str):
+        return None
+    if isinstance(entry, str) or not most / 1e4 <= abs(entry) <= most:
+        return None
+    number = float(entry * 100 if percent else entry / 100)
+    return number if _is_right(accepted, number) else None
 
 
 def _by_label(given: object, right: object) -> object:

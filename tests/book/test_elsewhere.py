@@ -162,3 +162,49 @@ def test_metrics_are_those_of_the_page():
     metrics = (Recall(k=10), NDCG(k=10), ReciprocalRank(), AUC())
     assert list(map(str, module.METRICS)) == list(map(str, metrics))
     assert list(derived("games", "_expected").columns[3:]) == list(map(str, metrics))
+
+
+NEURAL = {"movielens": ["tower"], "games": ["sasrec", "tower"], "beauty": ["sasrec", "tower"]}
+
+
+def neural(name):
+    return pd.read_csv(ROOT / "book" / "data" / f"neural_{name}.csv.gz")
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_the_neural_tables_hold_the_other_recommenders_as_elsewhere(name):
+    table, there = neural(name), derived(name)
+    others = ["popular", "x64", "y", "z"]
+    names = [x.removesuffix("_best") for x in table if x.endswith("_best")]
+    assert names == NEURAL[name] + others
+    assert len(table.columns) == 1 + 2 * len(names)
+    pd.testing.assert_frame_equal(table, module.sort_rows(table))
+    for which in ("popular", "y", "z"):
+        pd.testing.assert_frame_equal(as_rows(table, which), as_rows(there, which))
+    # Another library for linear algebra moves a few ranks of a matrix factorization.
+    found, before = (Recall(k=10).mean(module.as_ranks(x)["x64"]) for x in (table, there))
+    assert found == pytest.approx(before, abs=2e-4)
+
+
+@pytest.mark.parametrize("name", NEURAL)
+def test_the_neural_recommenders_rank_well_and_hardly_tie(name):
+    ranks = module.as_ranks(neural(name))
+    popular = Recall(k=10).mean(ranks["popular"])
+    for which in NEURAL[name]:
+        assert Recall(k=10).mean(ranks[which]) > 1.5 * popular
+        assert (ranks[which].n_tied > 0).mean() < 0.001
+
+
+def test_costs_of_the_neural_recommenders_are_about_the_ranks_of_the_tables():
+    costs = pd.read_csv(ROOT / "book" / "data" / "neural_cost.csv")
+    up_to_k = pd.read_csv(ROOT / "book" / "data" / "up_to_k.csv")
+    assert list(costs) == list(up_to_k)
+    pairs = {(name, which) for name, all_of_it in NEURAL.items() for which in all_of_it}
+    assert {tuple(x) for x in costs[["data", "model"]].to_numpy()} == pairs
+    for row in costs.itertuples():
+        table = neural(row.data)
+        assert row.users == len(table)
+        hits = (table[f"{row.model}_best"] <= row.k).mean()
+        assert row.hits == pytest.approx(hits, rel=6e-4)
+        assert row.hits * row.k / 2 < row.scores < row.items
+        assert np.isnan(row.scores_rule_1) == (row.k != 10)

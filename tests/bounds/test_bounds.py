@@ -741,3 +741,26 @@ def test_shares_with_labels_are_sorted_by_rank():
         identified_set(counted, Recall(k=1), draw)
     found = identified_set(counted.sort_index(), Recall(k=1), draw)
     assert found == identified_set([0.1, 0.9], Recall(k=1), draw)
+
+
+def test_what_nothing_explains_is_refused():
+    """Ranks from 400 to 600 of 1,000 are not decreasing: a program over all ranks says how far off.
+
+    Its unknowns are the shares of uniform distributions on the first j ranks, and the distance.
+    """
+    draw = Draw(50, n_items=1000)
+    shares = draw.pmf(np.arange(400, 601)).mean(axis=0)
+    first_j = draw.pmf(every_rank(draw)).cumsum(axis=0) / every_rank(draw)[:, None]
+    sums, observed = first_j.cumsum(axis=1)[:, :-1].T, np.cumsum(shares)[:-1]
+    off = np.full((len(sums), 1), -1.0)
+    distance = linprog(
+        np.append(np.zeros(1000), 1),
+        A_ub=np.block([[sums, off], [-sums, off]]),
+        b_ub=np.append(observed, -observed),
+        A_eq=[np.append(np.ones(1000), 0)],
+        b_eq=[1],
+    ).fun
+    assert distance == pytest.approx(0.3043196, abs=1e-6)
+    for band, empty in ((distance - 1e-5, True), (distance + 1e-5, False)):
+        found = identified_set(shares, Recall(k=10), draw, band=band, shape="decreasing")
+        assert found.is_empty == empty

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import sampled_metrics
 from sampled_metrics import (
     AUC,
     NDCG,
@@ -514,6 +515,7 @@ def test_every_kind_of_ranks(kind):
 # --- bad input
 
 
+NOBODY = Ranks.from_lists([[], []], n_items=9)
 SEVERAL = Ranks([1, 1, 2], 1, 9, users=[4, 4, 5])
 TWO = Ranks.from_lists([[1, 2], [3]], n_items=9)
 
@@ -522,7 +524,9 @@ TWO = Ranks.from_lists([[1, 2], [3]], n_items=9)
     ("a", "b", "how", "message"),
     [
         ([1, 2], [1, 2, 3], {}, "b has 3 users, a has 2; they must have the same users"),
-        ([1], [2], {}, "a has 1 users; a variance needs two or more"),
+        ([1], [2], {}, "there are 1 users; a comparison needs two or more"),
+        (NOBODY, NOBODY, {}, "ranks holds no user with a relevant item; there is nothing to"),
+        (NOBODY, NOBODY, {"draw": Draw(3)}, "ranks holds no user with a relevant item"),
         ([1, 2], [0, 2], {}, r"b\[0\] is 0; b must be at least 1"),
         ([1, 9], [1, 2], {"n_items": [9, 8]}, r"a\[1\] is 9; .* at most n_items, 8"),
         ([1, 2], [1, 9], {"draw": Draw(3, n_items=8)}, r"b\[1\] is 9; .* at most n_items"),
@@ -548,13 +552,30 @@ def test_ranks_that_cannot_be_compared(a, b, how, message):
         compare(a, b, NDCG(), **how)
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [None, Draw(3), Draw([3, 9, 4, 2, 5]), Draw(3, n_items=[9, 99, 19, 29, 39])],
+    ids=["none", "one", "own", "items"],
+)
+def test_users_without_relevant_items_are_left_out_as_in_evaluate(draw):
+    """The same as for the others alone, whose numbers of samples and items stay theirs."""
+    n = None if draw is not None and draw.n_items is not None else [9, 99, 19, 29, 39]
+    a = Ranks.from_lists([[2], [], [3], [8], [1]], n_items=n, users=list("uvwxy"))
+    b = Ranks.from_lists(
+        [[1], [9], [8], [2], []], n_items=n and [39, 29, 19, 9, 99], users=list("yxwuv")
+    )
+    some = [0, 2, 3, 4]
+    got = compare(a, b, NDCG(k=5), draw)
+    alone = None if draw is None else draw.take(some)
+    assert got == compare(a[some], b[[3, 2, 1, 0]], NDCG(k=5), alone)
+    assert got.n_users == 4
+    table = sampled_metrics.evaluate({"a": a, "b": b}, [NDCG(k=5)], draw).table
+    assert set(table["users"]) == {4}
+    first, other = table[table["estimator"] == "exact"]["value"]
+    assert got.exact_difference == pytest.approx(first - other)
+
+
 def test_users_who_cannot_be_evaluated():
-    empty = Ranks.from_lists([[1], []], n_items=9)
-    for draw in (None, Draw(3)):
-        with pytest.raises(
-            ValueError, match="NDCG is not defined for user 1; leave out users with"
-        ):
-            compare(empty, empty, NDCG(), draw)
     single = Ranks([1, 1], 0, [2, 1])
     with pytest.raises(ValueError, match="AUC is not defined for user 1; leave out users with"):
         compare(single, single, AUC())

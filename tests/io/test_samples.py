@@ -1,9 +1,10 @@
 """Candidates that are a sample: every door takes how many items there are, and keeps it."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from sampled_metrics import Ranks, Recall, evaluate
+from sampled_metrics import Draw, Ranks, Recall, evaluate
 from shared import known
 
 SCORES = {"ann": {"tea": 3, "nut": 1}, "bob": {"nut": 2, "egg": 1, "tea": 0}}
@@ -41,6 +42,44 @@ def test_every_door_takes_a_catalog(tmp_path, catalog):
             assert known(again.users).tolist() == ["ann", "bob"]
         found = evaluate({"x": ranks}, [Recall(k=1)]).table
         assert found["estimator"].tolist() == ["uncorrected", "corrected"]
+
+
+def test_ten_minutes_with_the_usual_table():
+    """One relevant item of 100 candidates each, on every rank once: Recall@10 of the samples is .1.
+
+    The truth, if ranks among 3,706 are as evenly spread, is 10 of 3,706.
+    """
+    score = np.tile(np.arange(100), 100)
+    table = pd.DataFrame({"user": np.repeat(np.arange(100), 100), "item": score, "score": score})
+    table["relevance"] = (table["item"] == table["user"]).astype(int)
+    ranks = Ranks.from_scores(table)
+    says = "exactly 100 candidates, as in a sample; .* not exact: give .* all items as catalog="
+    with pytest.warns(UserWarning, match=says):
+        assert "ranked among 100 items" in str(evaluate({"NCF": ranks}, [Recall(k=10)]))
+    for draw in (Draw(99), Draw(99, replacement=False), Draw(100)):
+        with pytest.raises(ValueError, match="are a sample, give the number of all items as catal"):
+            evaluate({"NCF": ranks}, [Recall(k=10)], draw)
+    sample = Ranks.from_scores(table, catalog=3706)
+    found = evaluate({"NCF": sample}, [Recall(k=10)])
+    assert "99 sampled items each (uniform, without replacement) of 3,706 items" in str(found)
+    assert found.table["estimator"].tolist() == ["uncorrected", "corrected", "bounds"]
+    assert found.table["value"][0] == pytest.approx(0.1)
+    assert found.table["value"][1] == pytest.approx(10 / 3706, rel=0.05)
+    assert found.table["low"][2] < 10 / 3706 < found.table["high"][2]
+
+
+def test_a_user_without_relevant_items_changes_no_row():
+    """Of 20 candidates each, 19 are sampled for those who count; for w it would be 20."""
+    scores = {user: dict(zip("abcdefghijklmnopqrst", range(20), strict=True)) for user in "uvwx"}
+    relevant = {"u": ["a"], "v": ["t"], "x": ["k"]}
+    alone = {user: scores[user] for user in relevant}
+    found, want = (
+        evaluate({"A": Ranks.from_scores(each, relevant, catalog=99)}, [Recall(k=3)])
+        for each in (scores, alone)
+    )
+    pd.testing.assert_frame_equal(found.table, want.table)
+    assert found.table["estimator"].tolist()[-1] == "bounds"
+    assert str(found) == str(want)
 
 
 def test_one_number_is_the_catalog_of_all_users(tmp_path):

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,6 +22,7 @@ def table(*rows, columns=("user", "item", "score")):
 NAMES = {
     "blanks around": ("d1 ", "d1"),
     "accents are composed": (unicodedata.normalize("NFD", "\xe9t\xe9"), "\xe9t\xe9"),
+    "capitals": ("Tea", "tea"),
     "zeros in front": ("0017", "17"),
     "decimal point": ("17.0", "17"),
 }
@@ -226,7 +228,7 @@ def test_two_seeds_one_after_the_other():
     one = pd.DataFrame({"user": ["ann", "bob", "cat"], "rank": [3, 1, 7]})
     two = one.assign(rank=[4, 2, 6])
     with pytest.raises(
-        ValueError, match="table has all users 2 times in the same order, as of two"
+        ValueError, match="table has all users once in each of 2 parts of its rows, as of two"
     ):
         Ranks.read(pd.concat([one, two]))
     several = Ranks.read(pd.concat([one, two]).sort_values("user"))["ranks"]
@@ -237,6 +239,20 @@ def test_two_seeds_one_after_the_other():
     with pytest.raises(ValueError, match="row 3: user 'ann' has this item twice, as of two seeds"):
         Ranks.read(items)
     assert len(Ranks.read(items.assign(item=list("xyzuvw")))["ranks"].best) == 6
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_seeds_one_after_the_other_in_any_order(times):
+    """Sorted by user, the same rows are several relevant items of each; shuffled, too."""
+    rng = np.random.default_rng(0)
+    order = np.concatenate([rng.permutation(40) for _ in range(times)])
+    table = pd.DataFrame({"user": order, "rank": rng.permutation(40 * times) + 1})
+    with pytest.raises(ValueError, match=f"all users once in each of {times} parts.*sort the rows"):
+        Ranks.read(table)
+    for several in (table.sort_values("user"), table.sample(frac=1, random_state=1)):
+        assert set(Ranks.read(several)["ranks"].n_relevant) == {times}
+    few = pd.DataFrame({"user": ["ann", "bob", "bob", "ann"], "rank": [1, 2, 3, 4]})
+    assert Ranks.read(few)["ranks"].n_relevant.tolist() == [2, 2]
 
 
 # --- files that were cut off

@@ -40,7 +40,7 @@ CHANGES = [
     ("corrections", "n, m = 10_000, 100", "n, m = 5_000, 50"),
     ("movielens", "rng=2020", "rng=2021"),
     ("when-harmless", '"A": [100, 100,', '"A": [90, 100,'),
-    ("learned-priors", 'movielens["Y"], rng=0', 'movielens["Y"], rng=7'),
+    ("where-to-sample", 'movielens["Y"], rng=0', 'movielens["Y"], rng=7'),
     ("beyond-recommenders", "0.75 *", "0.8 *"),
     ("evaluate-your-own", "Draw(50)", "Draw(40)"),
 ]

@@ -24,6 +24,8 @@ from sampled_metrics import (
     metric_bounds,
     simulate,
 )
+from sampled_metrics.bounds import identified_set
+from sampled_metrics.corrections import MappedCutoff, Problem, estimate_rank_distribution
 
 METRICS = [Recall(k=2), NDCG(k=3), AveragePrecision(), AUC()]
 
@@ -193,6 +195,11 @@ WEIGHTED: Any = WeightedDraw(2, np.ones(40))
         lambda: BiasVariance(0.1).fit(NDCG(), WEIGHTED),
         lambda: metric_bounds([1, 2], NDCG(), WEIGHTED),
         lambda: explain(NDCG(), 0.5, WEIGHTED),
+        lambda: identified_set([0.5, 0.5, 0], NDCG(), WEIGHTED),
+        lambda: estimate_rank_distribution([1, 2], WEIGHTED),
+        lambda: Problem(NDCG(), WEIGHTED).n_items,
+        lambda: MappedCutoff().cutoffs(WEIGHTED),
+        lambda: Uncorrected().fit(NDCG(), Draw(2, n_items=40)).bias([1, 5], WEIGHTED),
     ],
 )
 def test_where_a_weighted_draw_cannot_go_a_sentence_says_what_serves(call):
@@ -204,6 +211,8 @@ def test_estimators_need_one_number_of_different_samples():
     for draw in (Draw([5, 6], n_items=40), Draw(5, n_items=40, replacement="merged")):
         with pytest.raises(ValueError, match=r"draw is Draw\(.*; here all must have one number of"):
             BiasVariance(0.1).fit(NDCG(), draw)
+        with pytest.raises(ValueError, match=r"draw is Draw\(.*; here all must have one number of"):
+            Uncorrected().fit(NDCG(), Draw(5, n_items=40)).expectation([1, 2], draw)
         with pytest.raises(ValueError, match=r"draw is Draw\(.*; here all must have one number of"):
             metric_bounds([1, 2], NDCG(), draw)
 

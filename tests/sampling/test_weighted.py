@@ -1,6 +1,6 @@
 """Draws in proportion to weights: against all ordered draws, and the closed forms there are."""
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ def test_with_replacement_is_a_draw_of_events(data):
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-30, 0.001, 1e300])
-@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("replacement", [True, False, "merged"])
 def test_the_unit_of_the_weights_does_not_matter(unit, replacement):
     weights, above = np.arange(1.0, 31), random_mask(30)
     want = WeightedDraw(10, weights, replacement=replacement)
@@ -60,6 +60,40 @@ def test_the_unit_of_the_weights_does_not_matter(unit, replacement):
     np.testing.assert_array_equal(
         got.rvs(above, repeats=50, rng=0), want.rvs(above, repeats=50, rng=0)
     )
+
+
+# --- with repeats merged
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_merged_against_all_draws(data):
+    weight = st.one_of(st.integers(0, 5), st.floats(1e-4, 1e4))
+    weights = np.array(data.draw(st.lists(weight, min_size=1, max_size=5)), dtype=float)
+    weights[0] += 1
+    above = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(weights), max_size=len(weights)))
+    )
+    m = data.draw(st.integers(1, 5))
+    want = np.zeros(m + 1)
+    for drawn in product(range(len(weights)), repeat=m):
+        want[above[[*set(drawn)]].sum()] += np.prod(weights[[*drawn]] / weights.sum())
+    draw = WeightedDraw(m, weights, replacement="merged")
+    np.testing.assert_allclose(draw.pmf(above), want, atol=1e-13)
+    np.testing.assert_allclose(draw.expect(above, NDCG()), want @ NDCG()(np.arange(m + 1) + 1))
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (9, 40), (300, 20), (300, 1000), (5000, 100)])
+def test_equal_weights_merged_are_a_merged_draw(n, m):
+    got = WeightedDraw(m, np.full(n, 0.7), replacement="merged").pmf(np.arange(n) < n // 3)
+    want = Draw(m, n_items=n + 1, replacement="merged").pmf(n // 3 + 1)
+    np.testing.assert_allclose(got, want, atol=1e-13)
+
+
+def test_a_metric_of_how_many_different_items_there_are_is_refused():
+    draw = WeightedDraw(2, [3, 2, 1], replacement="merged")
+    with pytest.raises(ValueError, match=r"metric is AUC, which .* different items .* draw them"):
+        draw.expect([True, False, False], AUC())
 
 
 # --- without replacement
@@ -201,7 +235,7 @@ def test_instances_are_computed_one_by_one_or_together(replacement, method):
     )
 
 
-@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("replacement", [True, False, "merged"])
 def test_items_without_weight_are_never_drawn(replacement):
     rng = np.random.default_rng(1)
     weights, above = rng.integers(1, 9, 30), random_mask(30)
@@ -211,10 +245,11 @@ def test_items_without_weight_are_never_drawn(replacement):
     np.testing.assert_allclose(all_.pmf(above | gone), few.pmf(above[~gone]), rtol=1e-12)
     np.testing.assert_allclose(all_.pmf(above & ~gone), few.pmf(above[~gone]), rtol=1e-12)
     assert (all_.rvs(gone, repeats=100, rng=0) == 1).all()
-    assert (all_.rvs(~gone, repeats=100, rng=0) == 9).all()
+    full = all_.rvs(~gone, repeats=100, rng=0)
+    assert (full <= 9).all() if replacement == "merged" else (full == 9).all()
 
 
-@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("replacement", [True, False, "merged"])
 def test_no_instances(replacement):
     draw, none = WeightedDraw(2, [1, 2, 3], replacement=replacement), np.zeros((0, 3), bool)
     assert draw.pmf(none).shape == (0, 3)
@@ -225,7 +260,7 @@ def test_no_instances(replacement):
 # --- draws
 
 
-@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("replacement", [True, False, "merged"])
 def test_draws_follow_the_distribution(replacement):
     """Chi-square tests of 20,000 draws with fixed seeds, at a false alarm in 10**4 each."""
     weights = 1 / np.arange(1.0, 13)
@@ -288,6 +323,7 @@ def test_a_draw_cannot_be_changed():
         ({"weights": [0, 0]}, "weights holds no positive weight; some item must have one"),
         ({"weights": pd.Series([1, 2])}, r"weights has an index; pass weights.to_num"),
         ({"replacement": 1}, "replacement is 1; replacement must be True or False"),
+        ({"replacement": "merge"}, "replacement is 'merge'; .* must be True, False or \"merged\""),
         (
             {"weights": [[1, 1], [5, 0]], "replacement": False},
             "n_samples is 2; without .* at most the number of positive weights, 1",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sampled_metrics import Split, leave_last_out
+from sampled_metrics import Ranks, Split, leave_last_out
 from sampled_metrics.scoring import read_split
 from shared import known
 from tables import FORMS
@@ -677,3 +677,22 @@ def test_a_split_of_columns_with_other_labels_is_refused():
     users, items = pd.Series([0, 1], index=["p", "q"]), pd.Series([3, 2], index=["q", "p"])
     with pytest.raises(ValueError, match="users and items have different indexes"):
         Split(sparse.csr_array((2, 4), dtype=bool), users, items)
+
+
+def test_items_that_are_bought_again_stay_candidates():
+    """Of tea, nut and egg, ann's last purchase is tea again: it scores least of three.
+
+    Among what she did not buy before (egg) and tea, it would be the second of two.
+    """
+    events = {"user": ["ann"] * 3 + ["bob"], "item": ["tea", "nut", "tea", "egg"]}
+    split = leave_last_out(events | {"timestamp": [1, 2, 3, 1]}, repeated="last")
+    again = Split(
+        sparse.csr_array(split.train.shape),
+        split.users, split.items, split.user_names, split.item_names,
+    )  # fmt: skip
+    model = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 0.0]])
+    ranks = Ranks.from_model(model, again)
+    assert (ranks.best.tolist(), known(ranks.n_items).tolist()) == ([3], [3])
+    assert Ranks.from_model(model, split).best.tolist() == [2]
+    table = {"ann": {"tea": 1.0, "nut": 3.0, "egg": 2.0}}  # without exclude=, nothing is taken out
+    assert Ranks.from_scores(table, {"ann": ["tea"]}).best.tolist() == [3]

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 PAGES = {
     "toy": "toy-example",
     "flip": "index",
+    "draw": "hour-ninety-nine",
     "weight": "sampled-rank",
     "correction": "corrections",
     "reviewer": "what-a-sample-tells",
@@ -16,6 +17,7 @@ PAGES = {
     "elsewhere": "elsewhere",
     "audit": "audit",
     "plan": "plan-and-report",
+    "walk": "rank-everything",
     "check": "check",
 }
 ALONE = {"check"}  # not on the page of all explorers
@@ -93,6 +95,17 @@ def table_of_each_metric(tab):
 
 def verdict(tab):
     return tab.explorer.locator(".verdict").inner_text()
+
+
+def said(tab):
+    return tab.explorer.locator("[aria-live]").inner_text()
+
+
+def values(tab):
+    """Return what the fields hold, by name."""
+    held = "f => [f.name, f.type === 'checkbox' ? f.checked : f.value]"
+    fields = f"e => [...e.elements].filter(f => f.name).map({held})"
+    return dict(tab.explorer.locator("form").evaluate(fields))
 
 
 def fixed(values, digits=3):

@@ -155,7 +155,7 @@ def test_printed_numbers(tab, name):
     told = one.difference.order_known and one.difference.beyond_chance
     assert verdict(tab) == ("Order kept" if told else UNTOLD)
     assert tab.explorer.locator(".verdict").get_attribute("data-tone") == (
-        "good" if told else "unsure"
+        "good" if told else "open"
     )
 
 
@@ -295,10 +295,10 @@ def test_every_verdict(tab):
         ({}, "Order turned", "bad"),
         ({"m": 9000}, "Order kept", "good"),
         ({"metric": "HR@k", "k": 10, "m": 5}, "Order lost", "bad"),
-        ({"k": 1}, "Exactly level", "unsure"),
-        ({"ranks": "A\n1\n1\n4\n90", "k": 2}, "Sampled: ", "unsure"),
-        ({"input": "numbers", "m": 99, "k": 10}, UNTOLD, "unsure"),
-        ({"b": "0.66"}, "The numbers are equal", "unsure"),
+        ({"k": 1}, "Exactly level", "open"),
+        ({"ranks": "A\n1\n1\n4\n90", "k": 2}, "Sampled: ", "open"),
+        ({"input": "numbers", "m": 99, "k": 10}, UNTOLD, "open"),
+        ({"b": "0.66"}, "The numbers are equal", "open"),
     ):
         enter(tab, **more)
         assert verdict(tab).startswith(expected)

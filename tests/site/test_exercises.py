@@ -100,6 +100,18 @@ def test_answers_are_judged_as_in_python(javascript, drawn):
     assert javascript(cases) == [python(*one) for one in cases]
 
 
+def test_a_share_is_no_percentage_and_asks_what_was_meant(javascript):
+    answers = [Answer({"a": right, "b": 0.5}, percent=True) for right in (7.91, 100.0, 0.0123)]
+    answers += [Answer({"a": right, "b": 0.5}) for right in (0.0791, 1.0, 0.000123, 791.0)]
+    texts = ["7.91", ".0791", "1", "100", "0.000123", "0.0123", "791", "79100", "0", "-7.91", "abc"]
+    cases = [(answer, [text, text]) for answer in answers for text in texts]
+    said = javascript(cases)
+    assert said == [python(*one) for one in cases]
+    assert said[1] == "Not yet. Wrong: a; b. Did you mean 7.91?"
+    assert said[3 * len(texts)] == "Not yet. Wrong: a; b. Did you mean 0.0791?"
+    assert sum("Did you mean" in one for one in said) == 6
+
+
 # --- the exercises
 
 # In each part, on a page: an exercise with right answers, and for one of them a wrong one
@@ -124,7 +136,7 @@ ANSWERS = {
     "movielens": {"ex-corrected-judge": ["True", "False", "True", "False"]},
     "how-you-sample": {"ex-published-value": ["DCAB", ".316"]},
     "recommenders": {"ex-free-scores": ["2/3", "0", ".2", "-0"]},
-    "learned-priors": {"ex-learned-three-items": ["0.4", "70 %"]},
+    "where-to-sample": {"ex-learned-three-items": ["0.4", "70 %"]},
     "several-relevant": {"ex-several-judge": ["1.673", "False"]},
     "when-harmless": {"ex-middle": ["0", "1/6", "First", "both"]},
 }
@@ -193,6 +205,14 @@ def check_answers(tab, exercise, texts):
         enter(fields.first, "")
         place.get_by_role("button", name="Check").click()
         assert "Still open:" in status.inner_text()
+
+
+def test_a_phone_shows_the_keys_that_an_answer_needs(visit):
+    tab = visit("elsewhere", width=390)
+    for exercise, keys in (("ex-elsewhere-limit", "decimal"), ("ex-elsewhere-judge", "")):
+        for field in box(tab, exercise).locator("input, select").all():
+            assert (field.get_attribute("inputmode") or "") == keys
+            assert field.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 16
 
 
 def test_the_keyboard_is_enough(visit):

@@ -157,7 +157,9 @@ def test_dragging_selects_no_text_and_shows_a_hand(visit):
     assert tab.explorer.locator("[name=C1]").input_value() != "2"
 
 
-@pytest.mark.parametrize(("name", "field"), [("flip", "m"), ("reviewer", "value")])
+@pytest.mark.parametrize(
+    ("name", "field"), [("flip", "m"), ("reviewer", "value"), ("walk", "target")]
+)
 def test_dotted_line_can_be_dragged_anywhere(visit, name, field):
     tab = visit(name, viewport={"width": 1280, "height": 1800})
     drawing = tab.explorer.locator("svg").first
@@ -327,7 +329,7 @@ def test_link_and_python_can_be_copied(visit):
     tab.explorer.get_by_role("button", name="Copied").wait_for()
     copied = tab.evaluate("navigator.clipboard.readText()")
     assert copied.endswith("book/toy-example.html?m=20#explorer-toy")
-    tab.explorer.locator("summary").click()
+    tab.explorer.get_by_text("As Python", exact=True).click()
     tab.explorer.get_by_role("button", name="Copy as Python").click()
     tab.wait_for_function("navigator.clipboard.readText().then(t => t.startsWith('import'))")
     copied = tab.evaluate("navigator.clipboard.readText()")
@@ -412,7 +414,7 @@ def test_all_explorers_work_on_one_page(visit, site):
     for name in PAGES.keys() - ALONE:
         explorer = tab.locator(f"#explorer-{name}")
         assert explorer.locator(".verdict").inner_text()
-        assert explorer.locator("figcaption a").count() >= 1
+        assert explorer.locator(".how a").count() >= 1
     ids = tab.locator("[id]").evaluate_all("all => all.map(e => e.id)")
     assert len(set(ids)) == len(ids)
     # what is entered in one changes no other

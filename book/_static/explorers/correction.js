@@ -27,8 +27,10 @@ const show = (form) => {
       return [center - metric(r, n), Math.sqrt(M.variance(values, among, center))];
     });
   });
+  const gains = +errors[2][0] < +errors[0][0];
   return {
-    verdict: +errors[2][0] < +errors[0][0] ? "Less bias" : "No gain",
+    verdict: gains ? "Less bias" : "No gain",
+    tone: gains ? "good" : "bad",
     sentence: `${name}, n = ${whole(n)}, m = ${m}, γ = ${gamma}: ${KINDS.map((kind, i) =>
       `average ${kind} ${errors[0][i]} uncorrected, ${errors[2][i]} corrected`).join("; ")}.`,
     plots: KINDS.map((kind, which) => {

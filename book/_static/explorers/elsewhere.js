@@ -16,6 +16,7 @@ const sizes = ([row]) => Object.keys(row).filter((name) => +name).map(Number);
 const competitors = ({ data, metric }, rows) =>
   rows.filter((row) => row.data === data && row.metric === metric);
 const sorted = (rows, m) => [...rows].sort((a, b) => b[m] - a[m]);
+const MOST = 3e5; // where the exact order stands, right of all samples
 
 const show = (form, all) => {
   const { metric, m } = form, rows = competitors(form, all);
@@ -28,8 +29,10 @@ const show = (form, all) => {
   const wrong = pairs.filter(([a, b]) => +a[m] < +b[m]).length;
   const style = (row) => [winner, leader, falls, row].indexOf(row);
   const among = `among ${whole(+m)}`;
+  const orders = sizes(all).map((size) => [size, sorted(rows, size)]);
   return {
     verdict: wrong ? (winner === leader ? "Order flips" : "Winner changes") : "Order holds",
+    tone: wrong ? "bad" : "good",
     sentence: `Exact winner: ${label(winner)}. Winner ${among}: ${label(leader)}. ${
       wrong} of the ${pairs.length} pairs that exact ${metric} tells apart are in the wrong order${
       fall(falls) > 1 ? `; ${label(falls)} falls from the ${
@@ -38,13 +41,16 @@ const show = (form, all) => {
     plots: [{
       text: `Exact order: ${exact.map(label).join(", ")}. Order ${among}: ${
         sampled.map(label).join(", ")}.`,
-      height: 330, small: 290,
-      // The axis begins left of 0, as the winners' marks would touch the names.
-      x: { min: -0.02, max: 1, ticks: [[0, "exact"], [1, among]], label: `order by ${metric}` },
-      y: { min: 0.5 - rows.length, max: 0.5, format: (y) => ordinal(1 - y),
-        ticks: exact.map((row, i) => [-i, label(row)]) },
+      height: 330, small: 290, at: +m, atField: "m", namesAtEnds: true,
+      x: { min: orders[0][0], max: MOST, log: true, label: "sampled items, m (drag the line)",
+        values: orders.map(([size]) => [size, size]),
+        format: (x) => (x < MOST ? `among ${whole(x)}` : "exact"),
+        ticks: [...[10, 100, 1e3, 1e4].map((size) => [size, whole(size)]), [MOST, "exact"]] },
+      y: { min: 0.5 - rows.length, max: 0.5, label: `place by ${metric}`, format: (y) => ordinal(1 - y),
+        ticks: exact.map((row, i) => [-i, ordinal(i + 1)]) },
       lines: exact.map((row, i) => ({ style: style(row), name: label(row),
-        points: [[0, -i], [1, -sampled.indexOf(row)]] })),
+        points: [...orders.map(([size, order]) => [size, -order.indexOf(row)]), [MOST, -i]] })),
+      marks: exact.map((row) => ({ style: style(row), x: +m, y: -sampled.indexOf(row), field: "m" })),
     }],
     tables: [[["recommender", "exact, %", `${among}, %`, "place"],
       ...exact.map((row, i) => [label(row), percent(row, "exact"), percent(row, m),

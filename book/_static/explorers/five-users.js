@@ -27,6 +27,7 @@ const show = (form) => {
     (row[0] === name ? row[3].map((v) => fixed(v)) : []))).size === 1);
   return {
     verdict: agree ? "Dialects agree" : "Dialects differ",
+    tone: agree ? "good" : "open",
     sentence: `The same lists, k = ${form.k}, mean in all dialects: ${spans.join(", ")}.`,
     plots: [{
       height: 380, small: 300, key: EMPTY.map(([rule], i) => (i ? rule : `no labels: ${rule}`)),
@@ -49,11 +50,12 @@ const listed = (form, name) =>
   USERS.map((_, i) => `[${M.parseItems(form[name + i]).join(", ")}]`).join(", ");
 
 E.add("five-users", {
-  controls: USERS.map((lists, i) => `<fieldset><legend>user ${i + 1}</legend>${
-    ["labels", "predictions"].map((name, j) =>
-      `<label>${name} <input name="${name}${i}" value="${lists[j]}"></label>`).join("")
-  }</fieldset>`).join("") + E.number("k", "cutoff k", 3, 1, 100, 100)
-    + E.select("metric", "metric in the table", METRICS),
+  controls: E.number("k", "cutoff k", 3, 1, 100, 100)
+    + E.select("metric", "metric in the table", METRICS)
+    + E.folded("The lists of the five users", USERS.map((lists, i) =>
+      `<fieldset><legend>user ${i + 1}</legend>${["labels", "predictions"].map((name, j) =>
+        `<label>${name} ${E.textIn(name + i, `${name} of user ${i + 1}`, lists[j], "text")}</label>`)
+        .join("")}</fieldset>`).join("")),
   tables: ["Each user, and the mean where users without labels are left out, count 0, or count 1"],
   python: (form) => `from sampled_metrics import (
     F1, NDCG, AveragePrecision, Precision, Ranks, Recall, ReciprocalRank,

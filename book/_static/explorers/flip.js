@@ -14,9 +14,10 @@ const exact = means(n - 1), curve = E.spaced(1, n - 1, 50).map((m) => [m, means(
 const winner = (v) => NAMES[v.indexOf(Math.max(...v))];
 
 const show = ({ m }) => {
-  const sampled = means(m);
+  const sampled = means(m), right = winner(exact) === winner(sampled);
   return {
-    verdict: winner(exact) === winner(sampled) ? "Right winner" : "Wrong winner",
+    verdict: right ? "Right winner" : "Wrong winner",
+    tone: right ? "good" : "bad",
     sentence: `Exact winner: ${winner(exact)}. Winner among ${E.count(m, "random item")}: ${
       winner(sampled)}.`,
     plots: [{

@@ -31,9 +31,10 @@ const show = (form, all) => {
     && row.n_samples === (estimator === "exact" ? "" : m)));
   const style = KINDS.indexOf(kind), found = three.map((row) => comparison(row, form.users));
   const { rightOrder, usersNeeded } = found[style];
+  const [verdict, tone] = usersNeeded === Infinity ? ["Never enough", "bad"]
+    : form.users < usersNeeded ? ["Too few", "open"] : ["Enough users", "good"];
   return {
-    verdict: usersNeeded === Infinity ? "Never enough"
-      : form.users < usersNeeded ? "Too few" : "Enough users",
+    verdict, tone,
     sentence: `With ${whole(form.users)} users, ${kind === "corrected" ? "a" : "an"} ${
       kind} evaluation${kind === "exact" ? "" : ` among ${m} items`} puts ${first} and ${
       second} in the order of their exact ${metric} with probability ${fixed(rightOrder)}. ${
@@ -77,13 +78,13 @@ print(f"users for 95 percent: {found.users_needed():,}")`;
 };
 
 E.add("plan", {
-  controls: (all) => E.select("pair", "recommenders",
-    [["XY", "X and Y"], ["XZ", "X and Z"], ["YZ", "Y and Z"]])
-    + E.select("metric", "metric", Object.keys(CLASSES))
-    + E.select("kind", "evaluation", ["corrected", "uncorrected", "exact"])
-    + E.steps("m", "m, sampled items",
-      E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)
-    + E.number("users", "users", 6040, 10, 1e5, 81),
+  controls: (all) => E.words(`Compare ${E.selectIn("pair", "recommenders",
+    [["XY", "X and Y"], ["XZ", "X and Z"], ["YZ", "Y and Z"]])} by their ${
+    E.selectIn("metric", "metric", Object.keys(CLASSES))}. The evaluation is ${
+    E.selectIn("kind", "evaluation", ["corrected", "uncorrected", "exact"])}, ranks among ${
+    E.stepsIn("m", "m, sampled items",
+      E.unique(all.map((row) => +row.n_samples).filter(Boolean)), 100)} sampled items, and has ${
+    E.numberIn("users", "users", 6040, 10, 1e5)} users.`),
   idle: ({ kind }) => (kind === "exact" ? ["m"] : []),
   tables: ["With this number of users; difference and standard error in points"],
   presets: [["A pilot of 300 users", { kind: "exact", users: 300 }],

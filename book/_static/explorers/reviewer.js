@@ -35,8 +35,10 @@ const show = (form) => {
   const outline = all.outline(), x = outline.map(([u]) => u);
   const rows = (cut ? E.upTo(n, own, alike) : [n]).map((c) => [c, at(c)]);
   const [low, high] = all.boundsWithError;
+  const [verdict, tone] = high - low > 0.3 ? ["Says little", "bad"]
+    : high - low > 0.05 ? ["Says something", "open"] : ["Says much", "good"];
   return {
-    verdict: high - low > 0.3 ? "Says little" : high - low > 0.05 ? "Says something" : "Says much",
+    verdict, tone,
     sentence: `A sampled ${name} of ${value} (${E.drawn(form)}${
       decimals < 4 ? `; rounded by up to ${half}` : ""}). ${cut ? `The top ${
       whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${whole(alike)} of all ${
@@ -60,10 +62,13 @@ const show = (form) => {
 };
 
 E.add("reviewer", {
-  controls: E.text("value", "value in the paper", 0.66)
-    + E.select("metric", "metric", Object.keys(E.PUBLISHED))
-    + E.number("k", "its cutoff k", 10, 1, 1000) + E.number("users", "users", 6040, 1, 1e9)
-    + E.sampling(100, 3706, 1e6) + E.twice,
+  controls: E.words(`A paper prints ${E.textIn("value", "value in the paper", 0.66, "decimal")} as ${
+    E.selectIn("metric", "metric", Object.keys(E.PUBLISHED))} with k = ${
+    E.numberIn("k", "its cutoff k", 10, 1, 1000)}, the mean over ${
+    E.numberIn("users", "users", 6040, 1, 1e9)} users. Each right item, one of n = ${
+    E.numberIn("n", "n, items", 3706, 2, 1e6)}, was ranked among m = ${
+    E.numberIn("m", "m, sampled items", 100, 1, 2e4)} others, drawn at random ${
+    E.checkIn("replacement", "with replacement", true)}.`),
   tables: ["What this number leaves open: without chance, and with it"],
   presets: [
     ["99 negatives, k = 10 (He et al. 2017)",

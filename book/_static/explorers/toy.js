@@ -16,9 +16,11 @@ const show = (form) => {
   const sign = (v, i, j) => Math.sign(+(v[i] - v[j]).toFixed(9));
   const order = (v) => [0, 1, 2].sort((i, j) => sign(v, j, i)).map((j, at, all) =>
     (at ? (sign(v, all[at - 1], j) ? " > " : " = ") : "") + NAMES[j]).join("");
-  const flip = (i, j) => sign(exact, i, j) * sign(sampled, i, j) < 0;
+  const pairs = [[0, 1], [0, 2], [1, 2]].map(([i, j]) => [sign(exact, i, j), sign(sampled, i, j)]);
+  const [verdict, tone] = pairs.some(([one, other]) => one * other < 0) ? ["Order flips", "bad"]
+    : pairs.some(([one, other]) => one && !other) ? ["Order lost", "open"] : ["Order holds", "good"];
   return {
-    verdict: flip(0, 1) || flip(0, 2) || flip(1, 2) ? "Order flips" : "Order holds",
+    verdict, tone,
     sentence: `By exact ${name} the order is ${order(exact)}; by expected sampled ${name} (${
       E.drawn({ ...form, n })}) it is ${order(sampled)}.`,
     plots: [{
@@ -43,10 +45,10 @@ const show = (form) => {
 };
 
 E.add("toy", {
-  controls: `${NAMES.map((who) => `<fieldset><legend>ranks of ${who}</legend>${
-    M.TOY[who].map((rank, i) => `<input type="number" name="${who}${i}" value="${rank}" min="1"
-    max="${n}" aria-label="rank of ${who} in instance ${i + 1}">`).join("")}</fieldset>`).join("")}
-    ${E.metricAndCutoff}${E.sampling(99)}${E.twice}`,
+  controls: E.folded("The ranks as numbers", NAMES.map((who) => `<fieldset><legend>ranks of ${who}</legend>${
+    M.TOY[who].map((rank, i) =>
+      E.numberIn(who + i, `rank of ${who} in instance ${i + 1}`, rank, 1, n)).join("")
+  }</fieldset>`).join("")) + E.metricAndCutoff + E.sampling(99) + E.twice,
   panels: 2,
   tables: ["Mean over the five instances"],
   presets: [

@@ -14,6 +14,7 @@ const show = (form) => {
   const more = +sampled - +exact;
   return {
     verdict: more > 0 ? "Sampled overpays" : more < 0 ? "Sampled underpays" : "Same pay",
+    tone: more ? "bad" : "good",
     sentence: `At rank ${whole(r)}, exact ${name} is ${exact}; expected sampled ${name} (${
       E.drawn(form)}) is ${sampled}.`,
     plots: [{

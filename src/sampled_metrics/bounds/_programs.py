@@ -12,6 +12,7 @@ from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw, probabilities
 
 HEAD = 64  # ranks that are always looked at one by one
+FEW = 1024  # ranks of one number of items that are all looked at, however wide the band
 MAX_NODES = 2**13  # ranks that are looked at, about
 PIECE = 2**20  # ranks whose metric is in memory at once
 # Tried in this order, and with presolving or without: of a full matrix it costs more than it saves.
@@ -48,17 +49,18 @@ class Observed(NamedTuple):
 def nodes_of(group: Group, metric: Metric, draw: Draw, band: float, n_groups: int) -> IntArray:
     """Choose ranks of a group: those for its fewest items, and behind these those for the most."""
     most = int(MAX_NODES / n_groups**1.5)  # the more groups, the fewer ranks in all
+    few = FEW if n_groups == 1 else HEAD
     near, far = (
-        _nodes(n, draw.n_samples, metric.k, band, most) for n in (group.fewest, group.most)
+        _nodes(n, draw.n_samples, metric.k, band, most, few) for n in (group.fewest, group.most)
     )
     return np.append(near, far[far > group.fewest])
 
 
-def _nodes(n: int, m: int, cut: int | None, band: float, most: int) -> IntArray:
+def _nodes(n: int, m: int, cut: int | None, band: float, most: int, few: int) -> IntArray:
     """Choose ranks: all, or so many that interpolation costs a few hundredths of the band."""
     if band > 0:
         most = int(min(most, np.sqrt(100 * m) / np.sqrt(band)))  # also for the least of bands
-    if n <= max(most, HEAD):
+    if n <= max(most, few):
         return np.arange(1, n + 1)
     # Equal steps in units of the sampled rank's standard deviation; and at the top, where the
     # metrics bend, steps of up to a 32nd of the rank.

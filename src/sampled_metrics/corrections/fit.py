@@ -28,6 +28,7 @@ from sampled_metrics.sampling import (
     HEAD,
     Draw,
     alike,
+    as_one_size,
     as_single,
     blocks,
     by_count,
@@ -463,8 +464,7 @@ class CorrectedMetric:
         self, ranks: Ranks | ArrayLike, draw: Draw | None
     ) -> tuple[Ranks, tuple[int, ...], Draw]:
         """Return exact ranks, the shape of results, and the draw as it is really made."""
-        real = self.draw if draw is None else draw
-        as_kind("draw", real, Draw, "Draw(n_samples=100, n_items=10_000)")
+        real = as_one_size(self.draw if draw is None else draw)
         m, sizes = self.draw.n_samples, np.shape(np.asarray(real.n_items))
         if real.n_samples != m:
             raise ValueError(f"draw.n_samples is {real.n_samples}; it was fitted for {m}")

@@ -37,7 +37,7 @@ def exact_moments(ranks: Ranks, metrics: list[Metric]) -> Moments:
     for x, which in np.argwhere(np.isnan(mean))[:1].tolist():
         user = x if ranks.users is None else shown(ranks.users.tolist()[x])
         undefined = f"{metrics[which]} is not defined for user {user}"
-        raise ValueError(f"{undefined}; leave out users with no relevant item, or no other")
+        raise ValueError(f"{undefined}; leave out users with no irrelevant item")
     zeros = np.zeros_like(mean)
     return Moments(mean, zeros, zeros)
 

@@ -53,6 +53,14 @@ class Aligned(NamedTuple):
         users = None if self.users is None else self.users[index]
         return Aligned(recommenders, users, self.called)
 
+    def with_relevant(self) -> tuple[Aligned, IntArray]:
+        """Return the users with relevant items, of whom alone metrics are known, and where."""
+        x = np.flatnonzero(self.first.n_relevant > 0)
+        if not x.size:
+            nobody = "ranks holds no user with a relevant item"
+            raise ValueError(f"{nobody}; there is nothing to average")
+        return self.take(x), x
+
     def exact(self, n_items: ArrayLike | None, draw: Draw | None) -> Aligned:
         """Return the same, which are exact, with the number of items where ranks do not know it."""
         known = {}
@@ -92,7 +100,8 @@ class Aligned(NamedTuple):
                 )
         # Given how many different ones there are, they are a sample without replacement.
         again = again if again is True else False
-        size = int(m[0]) if (m == m[0]).all() else m
+        counted = m[rows.n_relevant > 0]
+        size = int(counted[0]) if len({*counted.tolist()}) == 1 else m
         return Draw(size, n_items=rows.catalog, replacement=again, shared=shared)
 
 

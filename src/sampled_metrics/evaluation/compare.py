@@ -298,12 +298,13 @@ def compare(
     Returns
     -------
     Comparison
+        Users without relevant items are left out.
 
     Raises
     ------
     ValueError
-        If the two have different users, or fewer than two; if a user has no relevant item; if
-        `n_items` is missing, does not agree or is given beside a draw; or as `Draw.expect`.
+        If the two have different users, or fewer than two with relevant items; if `n_items` is
+        missing, does not agree or is given beside a draw; or as `Draw.expect`.
 
     See Also
     --------
@@ -331,15 +332,16 @@ def compare(
         as_draw(draw, n_items)
     users = aligned({"a": a, "b": b}, called="{}")
     n_items = sizes_for("n_items", n_items, users)
-    if len(users.first) < 2:
-        raise ValueError(f"a has {len(users.first)} users; a variance needs two or more")
-    users = users.exact(n_items if draw is None else draw.n_items, draw)
+    users, x = users.exact(n_items if draw is None else draw.n_items, draw).with_relevant()
+    if len(x) < 2:
+        raise ValueError(f"there are {len(x)} users; a comparison needs two or more")
     exact = [exact_moments(ranks, [metric]) for ranks in users.recommenders.values()]
     truth = clean_mean(exact[0].mean - exact[1].mean)
     alone = units(np.arange(len(users.first)))
     if draw is None:
         return each_column(exact[0], exact[1], 0.0, truth, alone)[0]
     check_own_samples(draw)
+    draw = draw.take(x)
     tables = Tables(cells_of([metric], {"": made}), draw, draw.rows_of(users.first)[1], fit)
     both = users.recommenders.values()
     one, other = (sampled_moments(ranks, tables) for ranks in both)

@@ -152,10 +152,8 @@ def evaluate(
         users = users.exact(sizes, draw)
         if draw is None and estimators is not None:
             raise ValueError("draw is None; without a draw, estimators have nothing to estimate")
-    x = np.flatnonzero(users.first.n_relevant > 0)
-    if not x.size:
-        raise ValueError("ranks holds no user with a relevant item; there is nothing to average")
-    users, of_users = users.take(x), None if of_users is None else of_users[x]
+    users, x = users.with_relevant()
+    of_users = None if of_users is None else of_users[x]
     cluster = None if alike is None else np.unique(alike[x], return_inverse=True)[1]
     among, tables = users.first.n_items, None
     if draw is not None:

@@ -19,11 +19,10 @@ from sampled_metrics.io.trec import from_run, read_qrels, read_run
 from sampled_metrics.ranks import Ranks
 
 if TYPE_CHECKING:
-    from sampled_metrics.io.scores import ByUser
+    from sampled_metrics.io.scores import ByUser as ByUser
 
 __all__ = [
     "COLUMNS",
-    "ByUser",
     "column_names",
     "open_table",
     "pairs_of",

@@ -346,6 +346,7 @@ def refuse_absent(name: str, user: Any, listed: str) -> None:
 DIFFERENCES: dict[str, Callable[[str], str]] = {
     "in blanks around them": str.strip,
     "in how accents are composed": lambda text: unicodedata.normalize("NFC", text),
+    "in capitals": str.casefold,
     "in zeros in front": lambda text: text.lstrip("0"),
     "in a decimal point": lambda text: text.removesuffix(".0"),
 }

@@ -14,6 +14,7 @@ from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled
 from sampled_metrics.sampling.draw import (
     Draw,
     as_draw,
+    as_one_size,
     as_single,
     check_is_sample,
     check_single,
@@ -29,6 +30,7 @@ __all__ = [
     "WeightedDraw",
     "alike",
     "as_draw",
+    "as_one_size",
     "as_single",
     "blocks",
     "by_count",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,14 +53,12 @@ from sampled_metrics.sampling._probabilities import (
     probabilities,
 )
 from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
-from sampled_metrics.sampling.weighted import WeightedDraw
+from sampled_metrics.sampling.weighted import Replacement, WeightedDraw, as_replacement
 
 __all__ = ["Draw"]
 
 MAX_HYPERGEOMETRIC = 10**9  # of NumPy's generator
 RARE = 1e-18  # a number of different items that is less likely changes no digit of a mean
-
-Replacement = bool | Literal["merged"]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -114,8 +112,7 @@ class Draw:
         replacement: Replacement = True,
         shared: bool = False,
     ) -> None:
-        merged = isinstance(replacement, str) and replacement == "merged"
-        again = "merged" if merged else as_flag("replacement", replacement)
+        again = as_replacement(replacement)
         vars(self).update(n_items=None, replacement=again, shared=as_flag("shared", shared))
         sizes: Any = ("n_samples", n_samples, 1), ("n_items", n_items, 2)
         for name, given, low in sizes:
@@ -497,17 +494,23 @@ def as_draw(draw: Any) -> Draw:
     return made
 
 
-def as_single(draw: Any) -> Draw:
-    """Return a draw with one number of samples that knows its numbers of items."""
+def as_one_size(draw: Any) -> Draw:
+    """Return a draw with one number of samples, whose repeats are not merged."""
     made = as_draw(draw)
-    if made.n_items is None:
-        example = f"Draw({made.n_samples}, n_items=...)"
-        raise ValueError(f"draw.n_items is None; give the number of items: {example}")
     if np.ndim(made.n_samples) or made.replacement == "merged":
         raise ValueError(
             f"draw is {shown(made)}; here all must have one number of different samples: take the "
             "users of each number by themselves, as draws without replacement, or use evaluate"
         )
+    return made
+
+
+def as_single(draw: Any) -> Draw:
+    """Return such a draw that knows its numbers of items."""
+    made = as_one_size(draw)
+    if made.n_items is None:
+        example = f"Draw({made.n_samples}, n_items=...)"
+        raise ValueError(f"draw.n_items is None; give the number of items: {example}")
     return made
 
 

@@ -11,7 +11,7 @@ numbers of rings above and below are sums of independent indicators (Poisson-bin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,7 @@ from sampled_metrics._arguments import (
     no_index,
     read_only,
     refuse,
+    reject,
     shown,
 )
 from sampled_metrics.metrics import Metric
@@ -38,6 +39,7 @@ from sampled_metrics.sampling._terms import sampled_values
 __all__ = ["WeightedDraw"]
 
 Method = Literal["exact", "approximate"]
+Replacement = bool | Literal["merged"]
 
 SMALLEST = 1e-200  # positive weight, relative to the largest
 TAIL = 37.0  # probabilities below exp(-37), the rounding error of 1, are left out
@@ -58,9 +60,9 @@ class WeightedDraw:
     weights : array_like of float, shape (n_items,) or (n_instances, n_items)
         Weight of each item, 0 or above, for all instances or for each of them: 0 for the relevant
         item itself, and for items that are not ranked, such as the instance's training items.
-    replacement : bool
+    replacement : bool or "merged"
         Whether one item may be drawn twice. If not, each item is drawn from those that are left,
-        in proportion to their weights.
+        in proportion to their weights. With "merged" it may, but is then ranked once.
 
     Raises
     ------
@@ -73,6 +75,9 @@ class WeightedDraw:
     With replacement, only sums of weights matter. If the weights are whole numbers, with the sum
     :math:`W_+` above the relevant item and W in all, it is a `Draw` for rank :math:`W_+ + 1` of
     W + 1.
+
+    In-batch negatives, the items of the other events of a batch, are such draws: their weights are
+    the numbers of events, also that of the relevant item, which may come again behind itself.
 
     No estimator takes a `WeightedDraw`: the number of items above the relevant one does not follow
     from their weight.
@@ -90,10 +95,12 @@ class WeightedDraw:
 
     n_samples: int
     weights: FloatArray
-    replacement: bool
+    replacement: Any  # True, False or "merged"
 
-    def __init__(self, n_samples: int, weights: ArrayLike, *, replacement: bool = True) -> None:
-        m, again = as_integer("n_samples", n_samples), as_flag("replacement", replacement)
+    def __init__(
+        self, n_samples: int, weights: ArrayLike, *, replacement: Replacement = True
+    ) -> None:
+        m, again = as_integer("n_samples", n_samples), as_replacement(replacement)
         no_index("weights", weights, "the items in above")
         given = as_array("weights", weights)
         if given.dtype.kind not in "iuf" or given.ndim == 0 or given.size == 0:
@@ -129,6 +136,10 @@ class WeightedDraw:
         .. math:: P(H = h) = \int_0^\infty
                   J_+(h; t)\, P_-(m - h; t) + P_+(h; t)\, J_-(m - h; t) \, dt.
 
+        Where repeats are merged, H is the number of different items above. With the weights
+        :math:`w` and their sum W, it is h with :math:`m! / W^m` times the coefficient of
+        :math:`u^h z^m` in :math:`\prod_+ (1 + u (e^{w z} - 1)) \prod_- e^{w z}`.
+
         Parameters
         ----------
         above : array_like of bool, shape (n_items,) or (n_instances, n_items)
@@ -142,7 +153,8 @@ class WeightedDraw:
         -------
         ndarray of float64, shape ``above.shape[:-1] + (n_samples + 1,)``
             Probabilities of the sampled ranks 1, ..., ``n_samples + 1``; the last axis sums to 1.
-            With weights for each instance, the leading shapes of both broadcast.
+            With weights for each instance, the leading shapes of both broadcast. Where repeats are
+            merged, they are right to 13 digits after the point.
 
         Raises
         ------
@@ -174,9 +186,12 @@ class WeightedDraw:
         as_choice("method", method, ("exact", "approximate"))
         m = self.n_samples
         masks, weights, shape = self._rows(above)
-        if self.replacement:
+        if self.replacement is True:
             part, whole = _sums(masks, weights)
             return probabilities(part + 1, whole + 1, m, replacement=True).reshape(*shape, m + 1)
+        if self.replacement == "merged":
+            each = [_merged(mask, w, m) for mask, w in zip(masks, weights, strict=True)]
+            return np.reshape(each, (*shape, m + 1))
         found = [
             _successive(masks[block], weights[block], m, method, same=self.weights.ndim == 1)
             for block in blocks(len(masks), masks.shape[1])
@@ -201,7 +216,8 @@ class WeightedDraw:
         Raises
         ------
         ValueError
-            As `pmf`; if `metric` is not a `Metric`.
+            As `pmf`; if `metric` is not a `Metric`, or depends on the number of different items,
+            as `AUC` does, and repeats are merged.
 
         Examples
         --------
@@ -212,6 +228,11 @@ class WeightedDraw:
         array([0., 1.])
         """
         as_kind("metric", metric, Metric, "Recall(k=10)")
+        if self.replacement == "merged" and metric.needs_n_items:
+            raise ValueError(
+                f"metric is {metric}, which depends on how many different items are drawn; draw "
+                "them, and take the mean of the metric: Ranks.from_scores ranks such samples"
+            )
         values = sampled_values(metric, self.n_samples)
         expected: FloatArray = self.pmf(above, method=method) @ values
         return expected
@@ -248,7 +269,7 @@ class WeightedDraw:
         generator = as_generator(rng)
         masks, weights, shape = self._rows(above)
         size = (times or 1, len(masks))
-        if self.replacement:
+        if self.replacement is True:
             part, whole = _sums(masks, weights)
             hits = generator.binomial(self.n_samples, part / whole, size=size)
         else:
@@ -256,6 +277,14 @@ class WeightedDraw:
             row = np.tile(np.arange(len(masks)), size[0])
             for block in blocks(row.size, masks.shape[1]):
                 x = row[block]
+                if self.replacement == "merged":
+                    share = _relative(weights[x])
+                    share /= share.sum(axis=1, keepdims=True)
+                    drawn = [generator.choice(len(p), self.n_samples, p=p) for p in share]
+                    hits.flat[block] = [
+                        masks[i, [*{*d}]].sum() for i, d in zip(x, drawn, strict=True)
+                    ]
+                    continue
                 with np.errstate(divide="ignore"):  # an item of weight 0 never rings
                     rings = generator.exponential(size=masks[x].shape) / _relative(weights[x])
                 first = np.argpartition(rings, self.n_samples - 1)[:, : self.n_samples]
@@ -283,6 +312,13 @@ class WeightedDraw:
         return masks, np.broadcast_to(self.weights, shape).reshape(flat), shape[:-1]
 
 
+def as_replacement(given: Any) -> Any:
+    """Return whether an item may be drawn twice, or "merged"."""
+    if not isinstance(given, str):
+        return as_flag("replacement", given)
+    return given if given == "merged" else reject("replacement", given, 'True, False or "merged"')
+
+
 def _relative(weights: FloatArray) -> FloatArray:
     """Return weights whose largest one is 1 in each row."""
     return np.asarray(weights / weights.max(axis=1, keepdims=True))
@@ -297,6 +333,27 @@ def _sums(masks: NDArray[np.bool_], weights: FloatArray) -> tuple[FloatArray, Fl
         whole[block] = scaled.sum(axis=1)
         part[block] = np.where(masks[block], scaled, 0.0).sum(axis=1)
     return np.minimum(part, whole), whole
+
+
+def _merged(mask: NDArray[np.bool_], weights: FloatArray, m: int) -> FloatArray:
+    """Return the probabilities that h different items above are among m draws.
+
+    A sum over a circle in the complex plane gives the coefficient of degree m, the largest there.
+    """
+    relative = weights / weights.max()
+    rates = relative * (m / relative.sum())  # so that the radius is 1
+    n_nodes = m + 40
+    z = np.exp(-2j * np.pi * np.arange(n_nodes // 2 + 1) / n_nodes)
+    above = rates[mask & (rates > 0)]
+    found = np.zeros((min(m, len(above)) + 1, len(z)), dtype=complex)
+    found[0] = np.exp((m - above.sum()) * (z - 1))
+    for rate in above:
+        one_more = np.exp(-rate) * np.expm1(rate * z) * found[:-1]
+        found *= np.exp(-rate)
+        found[1:] += one_more
+    p = np.zeros(m + 1)
+    p[: len(found)] = np.maximum(np.fft.irfft(found, n_nodes)[:, m], 0)
+    return np.asarray(p / p.sum())
 
 
 def _successive(

@@ -50,7 +50,8 @@ class Split:
     Parameters
     ----------
     train : scipy.sparse.csr_array, shape (n_users, n_items)
-        One where the user has a training event with the item, empty elsewhere.
+        One where the user has a training event with the item, empty elsewhere. These pairs are no
+        candidates; where items are bought again, and stay candidates, it holds none.
     users : array_like of int, shape (n_instances,)
         The user of each evaluated instance, in 0..n_users - 1.
     items : array_like of int, shape (n_instances,)
@@ -71,6 +72,12 @@ class Split:
     (2, 3)
     >>> split.n_candidates  # how many items each held-out item is ranked among, including itself
     array([1, 2])
+
+    User 0 buys item 0 again, which a model saw in training: all three items are candidates.
+
+    >>> from scipy import sparse
+    >>> Split(sparse.csr_array(split.train.shape), [0, 1], [0, 0]).n_candidates
+    array([3, 3])
     """
 
     train: sparse.csr_array
