@@ -518,7 +518,8 @@ async function showSampled(form, table, rest) {
   last = { ...table, n: m + 1, catalog: n };
   return { ...found, verdict, tone: verdict === UNTOLD ? "open" : found.tone, names,
     rows: [...seen.rows("as sampled"), ...found.rows],
-    command: `sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)}
+    command: `# with the file that "Save as ranks.csv" makes
+sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
 ${found.command}`,
     python: `import pandas as pd
@@ -607,7 +608,8 @@ async function showExact(form, table, rest) {
       other}) for ${names[1]}; the difference, ${
       fixed(exact.apart.clean)}, has the interval ${span(exact.between)}` : ""}.${
       rows.some(({ tied }) => tied) ? " Ties count as the mean over all ways to break them." : ""}`,
-    command: `sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${
+    command: `# with the file that "Save as ranks.csv" makes
+sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${
       order ? `
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)} ${samples(form)}` : ""}`,
