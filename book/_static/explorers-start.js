@@ -144,8 +144,8 @@ function start(figure, place) {
     rows.forEach((table, i) => fillIn(tables[i], table));
     texts.forEach((text, i) => { body.querySelectorAll(".text pre")[i].textContent = text; });
     if (kind.python) {
-      const code = $("details pre").textContent = kind.python(values, data);
-      $(".rest > details").classList.toggle("pandas", code.includes("import pandas"));
+      const code = $(".rest details pre").textContent = kind.python(values, data);
+      $(".rest details").classList.toggle("pandas", code.includes("import pandas"));
     }
   };
   const complain = (field, message) => {
@@ -263,25 +263,25 @@ function start(figure, place) {
       fields.some(isLong) ? "Copied, but for the long text" : "Copied");
   });
   $(".code")?.addEventListener("click", ({ target }) =>
-    copy(target, $("details pre").textContent, "Mark and copy the lines"));
+    copy(target, $(".rest details pre").textContent, "Mark and copy the lines"));
   for (const part of body.querySelectorAll(".text")) {
     const [, button, text] = part.children;
     button.addEventListener("click", () => copy(button, text.textContent, "Mark and copy it"));
   }
   kind.wire?.(form);
-  const [name, state] = location.hash.slice(1).split("?");
-  const linked = name === figure.id ? new URLSearchParams(state ?? location.search) : [];
+  const [named, state] = location.hash.slice(1).split("?");
+  const linked = named === figure.id ? new URLSearchParams(state ?? location.search) : [];
   refresh(); // at once, for links into the page
   for (const [field, text] of linked) if (elements[field]?.name) setTo(elements[field], text);
   if (changed(fields).length) refresh();
+  if (state && named === figure.id) figure.scrollIntoView();
+  if (kind.secret) {
+    addEventListener("hashchange", () => location.hash.includes("?") && location.reload());
+  }
   // What is folded opens where the controls have a place beside the drawing, or were not left alone.
   const beside = widths[0] < 0.8 * body.clientWidth;
   for (const fold of form.querySelectorAll("details")) {
     fold.open = beside || changed(fields).some((field) => fold.contains(field));
-  }
-  if (state && name === figure.id) figure.scrollIntoView();
-  if (kind.secret) {
-    addEventListener("hashchange", () => location.hash.includes("?") && location.reload());
   }
   new ResizeObserver(() => {
     const before = widths;

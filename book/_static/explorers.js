@@ -85,15 +85,6 @@ const refuse = (field, message) => { throw Object.assign(Error(message), { field
 const checkDraw = ({ n, m, replacement }) => replacement || m < n
   || refuse("m", `Without replacement, m must be at most n − 1 = ${whole(n - 1)}.`);
 
-// --- chance
-
-// Numbers between 0 and 1, the same at each visit, by the generator of Park and Miller (1988) with
-// their multiplier of 1993. Its state says where it is, and begins anywhere below 2 ** 31 - 1.
-const generator = (state) => ({
-  state,
-  next() { return (this.state = (48271 * this.state) % 2147483647) / 2147483647; },
-});
-
 // --- printed numbers
 
 const PUBLISHED = {
@@ -121,6 +112,15 @@ const decimalsOf = (text) => {
   const percent = text.includes("%") || +text > 1;
   return Math.max((digits ?? "").length - power + 2 * percent, 0);
 };
+
+// --- chance
+
+// Numbers between 0 and 1, the same at each visit, by the generator of Park and Miller (1988) with
+// their multiplier of 1993. Its state says where it is, and begins anywhere below 2 ** 31 - 1.
+const generator = (state) => ({
+  state,
+  next() { return (this.state = (48271 * this.state) % 2147483647) / 2147483647; },
+});
 
 // --- the same in Python
 

@@ -34,7 +34,7 @@ def toc_pages(entry):
 PAGES = toc_pages(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
 every_page = pytest.mark.parametrize("page", PAGES)
 CHAPTERS = [
-    page for page in PAGES if "What to remember" in (ROOT / f"{page}.md").read_text("utf-8")
+    page for page in PAGES if "\n## Further reading\n" in (ROOT / f"{page}.md").read_text("utf-8")
 ]
 STAND_ALONE = {page.removeprefix("book/") for page in PAGES if page in CHAPTERS or "/hour-" in page}
 KINDS = ("exercise", "solution")

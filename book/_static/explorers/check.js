@@ -398,7 +398,7 @@ const ofNumbers = (form, names, values, users, decimals, paired = "") => {
     : `Says ${low < high / 2 ? "little" : low < 0.95 * high ? "something" : "much"} about the exact ${
       name}`;
   return {
-    verdict, tone: TONES[verdict] ?? (!pair && low >= 0.95 * high ? "good" : "unsure"), found,
+    verdict, tone: TONES[verdict] ?? (!pair && low >= 0.95 * high ? "good" : "open"), found,
     sentence: `Chance aside, ${open}. ${ways}${chance}${apart}${paired}${rough(form)}`
       .replace(/\s+/g, " ").trim(),
     plot: drawBounds({ names, name, found }),
@@ -516,9 +516,10 @@ async function showSampled(form, table, rest) {
     sampled difference is ${fixed(seen.apart.clean)}, from ${span(seen.between)}. `);
   const verdict = found.verdict === "Order kept" && !seen.sure ? UNTOLD : found.verdict;
   last = { ...table, n: m + 1, catalog: n };
-  return { ...found, verdict, tone: verdict === UNTOLD ? "unsure" : found.tone, names,
+  return { ...found, verdict, tone: verdict === UNTOLD ? "open" : found.tone, names,
     rows: [...seen.rows("as sampled"), ...found.rows],
-    command: `sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)}
+    command: `# with the file that "Save as ranks.csv" makes
+sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
 ${found.command}`,
     python: `import pandas as pd
@@ -590,7 +591,7 @@ async function showExact(form, table, rest) {
       be chance: its interval includes 0. ` : ""}${looks}${
     table.others.length ? ` Not looked at: ${table.others.join(", ")}.` : ""}`;
   const [own, other] = exact.around.map(span);
-  return { verdict, tone: TONES[verdict] ?? "unsure", names,
+  return { verdict, tone: TONES[verdict] ?? "open", names,
     sentence: sentence.replace(/\s+/g, " ").trim(),
     plot: drawCurves({ m, names, name, points: drawn.points, most: Math.min(most - 1, 1e5),
       means: expected.map(({ mean }) => mean) }),
@@ -607,7 +608,8 @@ async function showExact(form, table, rest) {
       other}) for ${names[1]}; the difference, ${
       fixed(exact.apart.clean)}, has the interval ${span(exact.between)}` : ""}.${
       rows.some(({ tied }) => tied) ? " Ties count as the mean over all ways to break them." : ""}`,
-    command: `sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${
+    command: `# with the file that "Save as ranks.csv" makes
+sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${
       order ? `
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)} ${samples(form)}` : ""}`,
@@ -680,8 +682,8 @@ ${[[1, 3], [1, 5], [1, 2], [60, 9], [48, 2], [27, 6], [71, 7], [39, 4]]
 
 const USUAL = { metric: "HR@k", k: 10, n: 3706, m: 100 };
 
-const field = (name, label, value, mode) => `<div><label>${label} <input type="text" name="${name}"
-  value="${value}" inputmode="${mode}"></label></div>`;
+const field = (name, label, value, mode) =>
+  `<div><label>${label} ${E.textIn(name, label, value, mode)}</label></div>`;
 const wide = (control) => control.replace("<div", '<div class="wide"');
 const titled = (text, title) =>
   RegExp(`(^|[,;\\t])${title}([,;\\t]|\\s*$)`).test(text.trimStart().split(/[\r\n]/, 1)[0]);

@@ -141,7 +141,7 @@ const show = ({ user, draws, seed }) => {
         dotsOf(side, right[side], last[own[side]] ?? [], `fly${draws % 2}`)),
     }, histogram(end, likely, shares, counts)],
     tables: [
-      [["", ...NAMES], [`among all ${whole(n)}`, ...exactly],
+      [["mean", ...NAMES], [`among all ${whole(n)}`, ...exactly],
         [`expected among ${m + 1}`, ...expected.map((v) => fixed(v))],
         [`counted in ${E.count(draws, "draw")}`, ...counted], ["times ahead", ...wins.map(whole)]],
       [["rank", ...NAMES.flatMap((who) => [`${who}, probability`, `${who}, times`])],
