@@ -201,10 +201,10 @@ def test_costs_of_the_neural_recommenders_are_about_the_ranks_of_the_tables():
     assert list(costs) == list(up_to_k)
     pairs = {(name, which) for name, all_of_it in NEURAL.items() for which in all_of_it}
     assert {tuple(x) for x in costs[["data", "model"]].to_numpy()} == pairs
-    for row in costs.itertuples():
-        table = neural(row.data)
-        assert row.users == len(table)
-        hits = (table[f"{row.model}_best"] <= row.k).mean()
-        assert row.hits == pytest.approx(hits, rel=6e-4)
-        assert row.hits * row.k / 2 < row.scores < row.items
-        assert np.isnan(row.scores_rule_1) == (row.k != 10)
+    for row in costs.to_dict("records"):
+        table, k = neural(row["data"]), row["k"]
+        assert row["users"] == len(table)
+        hits = (table[f"{row['model']}_best"] <= k).mean()
+        assert row["hits"] == pytest.approx(hits, rel=6e-4)
+        assert row["hits"] * k / 2 < row["scores"] < row["items"]
+        assert np.isnan(row["scores_rule_1"]) == (k != 10)
