@@ -25,7 +25,7 @@ METRICS = {
     "recip_rank": ReciprocalRank(),
 }
 topics = st.sampled_from(["t1", "t2", "t10", "é"])
-documents = st.sampled_from(["d1", "d10", "d2", "D2", "dé", "d-1", "x"])
+documents = st.sampled_from(["d1", "d10", "d2", "D3", "dé", "d-1", "x"])
 # Single precision does not tell 1 from 1 + 1e-9, nor 1e300 from infinity.
 scores = st.sampled_from(["1", "1.000000001", "0.5", "-3", "0", "-0.0", "1e-50", "1e300", "2e300"])
 pairs = st.tuples(topics, documents)
