@@ -418,7 +418,7 @@ BAD_DRAWS = [
     ),
     ({"n_samples": 0}, "n_samples is 0; n_samples must be at least 1"),
     ({"n_samples": 8, "replacement": False}, "n_samples is 8; .* irrelevant items, 7 for inst"),
-    ({"replacement": "no"}, "replacement is 'no'; replacement must be True or False"),
+    ({"replacement": "no"}, "replacement is 'no'; replacement must be True, False or"),
     (
         {"ranks": Ranks.from_lists([[1], [3]], n_items=[10, 11])},
         r"n_items\[1\] is 10; n_items must be left out, .* or what ranks knows, 11",
