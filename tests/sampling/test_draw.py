@@ -409,7 +409,7 @@ def test_more_than_there_are():
         Draw(5, replacement=False).pmf(Ranks([1, 2], 0, [9, 4]))
     assert Draw(10, n_items=10).n_samples == 10
     for flag in ("without", None, 1):
-        with pytest.raises(ValueError, match=r"replacement is .*; replacement must be True, Fal"):
+        with pytest.raises(ValueError, match=r"replacement is .*; replacement must be True"):
             Draw(2, n_items=5, replacement=flag)  # type: ignore[arg-type]
 
 
