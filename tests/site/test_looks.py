@@ -5,7 +5,7 @@ import pytest
 
 def test_an_explanation_is_text_of_the_page_in_the_dark_too(browser, site):
     tab = browser.new_page(color_scheme="dark")
-    tab.goto(f"{site}book/what-a-sample-tells.html", wait_until="load")
+    tab.goto(f"{site}book/audit.html", wait_until="load")
     said = tab.locator(".cell_output .text_html:has(> p)").first
     style = "e => { const s = getComputedStyle(e); return [s.backgroundColor, s.color]; }"
     page = tab.locator(".bd-article section > p").first
@@ -34,10 +34,10 @@ def test_long_choices_end_before_the_arrow(visit):
 def test_the_landing_page_gives_the_zips(browser, site, html, reader):
     tab = browser.new_page(viewport={"width": 1280, "height": 900})
     tab.goto(f"{site}book/index.html", wait_until="load")
-    link = tab.locator(f".sd-card a[href$='sampled-metrics-{reader}.zip']")
+    link = tab.locator(f"article a[href$='sampled-metrics-{reader}.zip']")
     link.scroll_into_view_if_needed()
     with tab.expect_download() as download:
-        link.click()  # and not what the card leads to
+        link.click()
     assert download.value.suggested_filename == f"sampled-metrics-{reader}.zip"
     assert (html / download.value.suggested_filename).exists()
     tab.close()

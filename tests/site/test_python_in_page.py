@@ -119,7 +119,7 @@ def test_cells_above_run_first_as_they_were_edited(tab_for, site):
 
 def test_the_python_of_an_explorer_prints_its_numbers(visit):
     tab = visit("toy")
-    tab.explorer.locator("summary").click()
+    tab.explorer.locator(".rest summary").click()
     tab.explorer.get_by_role("button", name="Run", exact=True).click()
     shown = told(tab.explorer, "Done")
     table = tab.explorer.locator("table").first.locator("tr").all_inner_texts()
