@@ -8,7 +8,7 @@ def test_an_explanation_is_text_of_the_page_in_the_dark_too(browser, site):
     tab.goto(f"{site}book/audit.html", wait_until="load")
     said = tab.locator(".cell_output .text_html:has(> p)").first
     style = "e => { const s = getComputedStyle(e); return [s.backgroundColor, s.color]; }"
-    page = tab.locator(".bd-article section > p").first
+    page = tab.locator(".bd-article section section > p").first
     assert said.evaluate(style) == ["rgba(0, 0, 0, 0)", page.evaluate(style)[1]]
     tab.close()
 
