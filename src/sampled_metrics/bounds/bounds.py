@@ -198,11 +198,11 @@ def identified_set(
     The band is widened by the solver's tolerance of 1e-7, so that the bounds are never too narrow.
     For a band of 0, this can change their second digit. Otherwise they are exact if all ranks are
     looked at: up to 1,024 of one number of items, up to 8,192 for a band of 0, and fewer of several
-    numbers. Of more ranks, a few thousand represent all, which widens the band by a few hundredths
-    (more from about a thousand samples on, or with many numbers of items), and the result by the
-    metric's own error bound; an interval may then be returned though only the wider band can be
-    explained. The mode of "unimodal" is only known up to an interval of ranks, each twice as long
-    as the one before.
+    numbers. Of more ranks, some hundreds or thousands represent all, which widens the band by a few
+    hundredths (more from about a thousand samples on, or with many numbers of items), and the
+    result by the metric's own error bound; an interval may then be returned though only the wider
+    band can be explained. The mode of "unimodal" is only known up to an interval of ranks, each
+    twice as long as the one before.
 
     **Several numbers of items.** Up to 16 different numbers make a group each, and the bounds are
     the extremes over all :math:`\pi(n, r)`. More are gathered into at most 16 groups of neighbors,
