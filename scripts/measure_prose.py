@@ -1,4 +1,4 @@
-"""Measure the rhythm of the pages: `python tests/book/measure_prose.py [PAGE ...]`.
+"""Measure the rhythm of the pages: `python scripts/measure_prose.py [PAGE ...]`.
 
 A row a page: words of running text, sentences, their mean length, its standard deviation, and the
 share of paragraphs that are one sentence. At the end, all pages, and how many sentences begin with
@@ -10,8 +10,9 @@ import statistics
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))
-from test_prose import NO_RUNNING_TEXT, NOT_PROSE, PAGES, prose
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path += [str(TESTS), str(TESTS / "book")]
+from test_prose import NO_RUNNING_TEXT, NOT_PROSE, PAGES, prose  # noqa: E402
 
 
 def paragraphs(page: str) -> list[list[str]]:
