@@ -62,18 +62,22 @@ def test_the_unit_of_the_weights_does_not_matter(unit, replacement):
     )
 
 
+def some_items(data, most):
+    """Draw the weights of a few items, one of them surely not 0, and which are above."""
+    weight = st.one_of(st.integers(0, 5), st.floats(1e-4, 1e4))
+    weights = np.array(data.draw(st.lists(weight, min_size=1, max_size=most)), dtype=float)
+    weights[0] += 1
+    n = len(weights)
+    return weights, np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+
+
 # --- with repeats merged
 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_merged_against_all_draws(data):
-    weight = st.one_of(st.integers(0, 5), st.floats(1e-4, 1e4))
-    weights = np.array(data.draw(st.lists(weight, min_size=1, max_size=5)), dtype=float)
-    weights[0] += 1
-    above = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(weights), max_size=len(weights)))
-    )
+    weights, above = some_items(data, most=5)
     m = data.draw(st.integers(1, 5))
     want = np.zeros(m + 1)
     for drawn in product(range(len(weights)), repeat=m):
@@ -102,12 +106,7 @@ def test_a_metric_of_how_many_different_items_there_are_is_refused():
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_exact_against_all_ordered_draws(data):
-    weight = st.one_of(st.integers(0, 5), st.floats(1e-4, 1e4))
-    weights = np.array(data.draw(st.lists(weight, min_size=1, max_size=6)), dtype=float)
-    weights[0] += 1
-    above = np.array(
-        data.draw(st.lists(st.booleans(), min_size=len(weights), max_size=len(weights)))
-    )
+    weights, above = some_items(data, most=6)
     m = data.draw(st.integers(1, int(np.count_nonzero(weights))))
     got = WeightedDraw(m, weights, replacement=False).pmf(above)
     np.testing.assert_allclose(
