@@ -396,11 +396,12 @@ def test_the_version_is_the_same_everywhere():
     says = {
         "src/sampled_metrics/__init__.py": r'^__version__ = "(.+)"',
         "CITATION.cff": r"^version: (.+)",
-        "CHANGELOG.md": r"^## ([\d.]+)",
-        "book/about.md": r"version = \{(.+)\}",
+        "CHANGELOG.md": r"\A# Changelog\n\n## ([\d.]+)",
+        "book/about.md": r"\bversion (?:= \{)?([\d.]*\d)",
     }
     found = {
-        file: re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.M)[0]
+        file: re.findall(pattern, (ROOT / file).read_text(encoding="utf-8"), re.M)
         for file, pattern in says.items()
     }
-    assert set(found.values()) == {sampled_metrics.__version__}, found
+    n_times = {"book/about.md": 2}
+    assert found == {file: [sampled_metrics.__version__] * n_times.get(file, 1) for file in says}

@@ -19,7 +19,7 @@ TESTED = [
 
 def test_six_libraries_are_shown():
     assert len(re.findall(r"{dropdown}", SECTION)) == 6
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
 
 
 @pytest.mark.parametrize("block", BLOCKS)

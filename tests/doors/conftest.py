@@ -70,10 +70,11 @@ def lenskit(events):
     from lenskit.als import ImplicitMFScorer
     from lenskit.data import from_interactions_df
     from lenskit.pipeline import topn_pipeline
+    from lenskit.training import TrainingOptions
 
     data = from_interactions_df(events.train, user_col="user", item_col="item")
     pipeline = topn_pipeline(ImplicitMFScorer(features=4, epochs=5))
-    pipeline.train(data)
+    pipeline.train(data, TrainingOptions(rng=0))
     return SimpleNamespace(pipeline=pipeline, data=data)
 
 

@@ -6,6 +6,7 @@ one, and by name: no line of the shown ways is used again.
 
 import numpy as np
 import pandas as pd
+import pytest
 import torch
 from lenskit import score
 from recbole.data.interaction import Interaction
@@ -184,3 +185,34 @@ def test_lenskit(lenskit, split):
     )
 
     agree(ranks, lambda user, item: score(pipeline, user, [item]).scores()[0], split)
+
+
+def test_lenskit_vectors(lenskit, split):
+    model, data = lenskit.pipeline.node("scorer").component, lenskit.data
+
+    users = [model.new_user_embedding(None, data.user_row(u))[0] for u in split.user_names]
+    items = model.item_embeddings[model.items.numbers(split.item_names)]
+    ranks = Ranks.from_model(InnerProduct(users, items), split)
+
+    agree(ranks, lambda user, item: score(lenskit.pipeline, user, [item]).scores()[0], split)
+
+
+@pytest.mark.parametrize("config", [True, "prefer"])
+def test_lenskit_solves_users_anew_unless_told_to_prefer_those_of_training(
+    lenskit, split, config, monkeypatch
+):
+    model, data = lenskit.pipeline.node("scorer").component, lenskit.data
+    solved = [model.new_user_embedding(None, data.user_row(u))[0] for u in split.user_names]
+    kept = model.user_embeddings[model.users.numbers(split.user_names)]
+    items = model.item_embeddings[model.items.numbers(split.item_names)]
+
+    monkeypatch.setattr(model.config, "user_embeddings", config)
+    theirs = [score(lenskit.pipeline, u, split.item_names).scores() for u in split.user_names]
+    from_solved, from_kept = (
+        np.abs(InnerProduct(vectors, items).scores(range(split.n_users)) - theirs).max()
+        for vectors in (solved, kept)
+    )
+
+    right, wrong = (from_kept, from_solved) if config == "prefer" else (from_solved, from_kept)
+    assert right < 1e-6  # LensKit rounds to float32
+    assert wrong > 0.01  # items are learned last, and the users of training never met them

@@ -60,7 +60,8 @@ class InnerProduct:
     user_vectors : array, shape (n_users, d)
         Float16, 32 or 64, or integers; an array of NumPy, also on disk (`numpy.memmap`), a tensor
         of torch or an array of any other library that follows the array API standard. They are
-        not copied: do not change them.
+        not copied: do not change them. Give those by which the model scores: some libraries solve a
+        user's vector anew for each query, and keep another from training.
     item_vectors : array, shape (n_items, d)
         The same. Products are computed where they are. On a device this is done in float64, which
         the device must have: the float32 products of many devices are no float32 products.
