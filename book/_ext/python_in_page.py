@@ -5,8 +5,10 @@ and has no successor on an index of packages, but nothing else of the book depen
 
 What can be run needs NumPy and `sampled_metrics` only, and no files: cells with the tag
 ``in-page``, blocks of Python with the class ``scratch-pad``, and the Python of most explorers.
+A page says how many of its cells run, and how much is fetched for the first of them.
 """
 
+import gzip
 import json
 import os
 import shutil
@@ -61,25 +63,54 @@ def pack(target):
         archive.add(HERE / "in_page.py", f"{SITE_PACKAGES}/in_page.py")
 
 
+def folder(app):
+    """Return the folder of the site where the files are."""
+    return Path(app.outdir, "_static", "python")
+
+
+def size(app):
+    """Return how many bytes are fetched before the first cell runs."""
+    fetched = (".packed", ".gz", ".json")
+    return sum(f.stat().st_size for f in folder(app).iterdir() if f.suffix in fetched)
+
+
 def copy_python(app):
     """Put the files in a folder of the site."""
     if app.builder.format != "html":
         return
-    target = Path(app.outdir, "_static", "python")
+    target = folder(app)
     target.mkdir(parents=True, exist_ok=True)
     packages = []
     for file in files(PACKAGE):
         name, version = [*file.name.split("-"), ""][:2]
-        if file.name in RUNTIME or (name in ("python", "numpy") and file.suffix == ".gz"):
+        if file.name in RUNTIME:  # not called .gz, which some hosts unpack on the way
+            packed = gzip.compress(file.read_binary(), mtime=0)
+            (target / f"{file.name}.packed").write_bytes(packed)
+        elif name in ("python", "numpy") and file.suffix == ".gz":
             shutil.copy2(file.locate(), target)
-            if file.name not in RUNTIME:
-                packages.append({"name": name, "version": version, "filename": file.name})
+            packages.append({"name": name, "version": version, "filename": file.name})
     ours = "sampled-metrics.tar.gz"
     pack(target / ours)
     packages.append({"name": "sampled-metrics", "version": "0", "filename": ours})
     known = json.dumps({"prefix": "/", "packages": packages})
     (target / "packages.json").write_text(known, encoding="utf-8")
     (target / "LICENSES.txt").write_text(texts_of_licenses(), encoding="utf-8")
+
+
+def cells_that_run(app, pagename, doctree):
+    """Say how many of a page's cells run in it, and how much is fetched for that.
+
+    A page whose code is all folded has pictures, not cells; the landing page is short of room.
+    """
+    inputs = (node for node in doctree.findall(nodes.container) if "cell_input" in node["classes"])
+    shown = [node.parent["classes"] for node in inputs if "cell" in node.parent["classes"]]
+    if all("tag_hide-input" in cell for cell in shown) or pagename == app.config.root_doc:
+        return []
+    runs = sum("tag_in-page" in cell for cell in shown)
+    why = f"{app.builder.get_relative_uri(pagename, 'book/explorers')}#cells-that-run"
+    cost = f", with {size(app) / 1e6:.0f} MB of Python" if runs else ""
+    run = "run" if runs > 1 else "runs"
+    return [f'<a href="{why}">{runs or "None"} of {len(shown)} cells</a> {run} in the page{cost}']
 
 
 def add_files(app, pagename, templatename, context, doctree):
@@ -89,7 +120,8 @@ def add_files(app, pagename, templatename, context, doctree):
     classes = {c for node in doctree.findall(nodes.Element) for c in node.get("classes", ())}
     if classes & {"tag_in-page", "scratch-pad"} or next(doctree.findall(explorer), None):
         app.add_css_file("python.css")
-        app.add_js_file("python.js", loading_method="defer", priority=900)  # after the explorers
+        options = {"loading_method": "defer", "priority": 900}  # after the explorers
+        app.add_js_file("python.js", **options, **{"data-bytes": str(size(app))})
 
 
 def setup(app):

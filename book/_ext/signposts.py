@@ -1,4 +1,4 @@
-"""What tells a reader where a page stands: its part and its minutes, and what it is about.
+"""What tells a reader where a page stands: its part, minutes and cells, and what it is about.
 
 A page may give a description in its header; else sphinxext.opengraph takes its first words.
 """
@@ -6,17 +6,23 @@ A page may give a description in its header; else sphinxext.opengraph takes its 
 from html import escape
 
 from exercises import chapters_of
+from python_in_page import cells_that_run
 
 
 def add_place(app, pagename, templatename, context, doctree):
-    """Write the part and the minutes for reading below a chapter's title."""
-    for part in app.env.found_docs if "body" in context else ():
+    """Write below a title the part, the minutes for reading, and how many cells run."""
+    if doctree is None:
+        return
+    facts = cells_that_run(app, pagename, doctree)
+    for part in app.env.found_docs:
         if "/part-" in part and (minutes := chapters_of(app, part).get(pagename)):
             name = app.env.titles[part].astext().partition(": ")[2]
             address = app.builder.get_relative_uri(pagename, part)
             link = f'<a href="{address}">{escape(name[0].upper() + name[1:])}</a>'
-            place = f'</h1>\n<p class="place">{link} · {minutes} minutes</p>'
-            context["body"] = context["body"].replace("</h1>", place, 1)
+            facts = [link, f"{minutes} minutes", *facts]
+    if facts:
+        place = f'</h1>\n<p class="place">{" · ".join(facts)}</p>'
+        context["body"] = context["body"].replace("</h1>", place, 1)
 
 
 def describe(app, pagename, templatename, context, doctree):

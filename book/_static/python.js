@@ -1,8 +1,9 @@
 /* Python in the page: cells that need NumPy only, the explorers' Python, and scratch pads can be
-   run, and edited. Nothing is loaded before somebody asks for it. */
+   run, and edited. Nothing is loaded before somebody asks for it, and the page says how much. */
 (() => {
 "use strict";
-const folder = new URL("python/", document.currentScript.src);
+const { src, dataset: { bytes } } = document.currentScript, folder = new URL("python/", src);
+const size = `${Math.round(bytes / 1e6)} MB`;
 const make = (tag, properties, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
@@ -12,6 +13,7 @@ const make = (tag, properties, ...children) => {
 // --- one Python for the page, which answers one call after the other
 
 let worker, waiting = [];
+const progress = make("progress", { max: bytes, ariaLabel: "Python loads" });
 const stop = (said) => {
   worker?.terminate();
   worker = undefined;
@@ -24,8 +26,11 @@ const start = () => {
   try { // a page that is opened as a file may not
     worker = new Worker(new URL("worker.js", folder));
   } catch ({ message }) { return message; }
-  worker.addEventListener("message", ({ data }) =>
-    data.broken === undefined ? waiting.shift()?.(data) : stop(data)); // the next run tries again
+  worker.addEventListener("message", ({ data }) => {
+    if (data.loaded) progress.value = data.loaded;
+    else if (data.broken === undefined) waiting.shift()?.(data);
+    else stop(data); // the next run tries again
+  });
   worker.addEventListener("error", ({ message }) => stop({ broken: message ?? "not found" }));
   return "";
 };
@@ -49,7 +54,7 @@ let turn = Promise.resolve();
 
 async function runAll(one, status) {
   const above = cells.slice(0, Math.max(cells.indexOf(one), 0)).filter(({ hasRun }) => !hasRun);
-  status(worker ? "Running …" : "Python starts. That takes some seconds …");
+  status(worker ? "Running …" : `Python loads (${size}) and starts. That takes some seconds …`);
   for (const each of [...above, one]) {
     const said = await ask(each.call, each.code());
     if (said.broken) return said;
@@ -67,6 +72,7 @@ function makeRunner(one, ...buttons) {
   const go = make("button", { type: "button", textContent: "Run" });
   const halt = make("button", { type: "button", textContent: "Stop", disabled: true });
   const say = (words) => { status.textContent = words; };
+  say(`The first run loads ${size} of Python.`);
   const show = ({ text = "", failed = false, broken }, seconds) => {
     say(broken !== undefined
       ? `Python did not start (${broken}). It needs a page from a web server.`
@@ -81,7 +87,9 @@ function makeRunner(one, ...buttons) {
     halt.disabled = false;
     turn = turn.then(async () => {
       const begun = performance.now();
+      if (!worker) status.before(progress);
       const said = await runAll(one, say);
+      progress.remove();
       halt.disabled = true;
       show(said, ((performance.now() - begun) / 1000).toFixed(1));
     });

@@ -11,7 +11,9 @@ CALL = """async (calls) => {
   const python = new Worker("../_static/python/worker.js"), said = [];
   for (const call of calls) {
     python.postMessage(call);
-    said.push(await new Promise((tell) => { python.onmessage = ({ data }) => tell(data); }));
+    said.push(await new Promise((tell) => {
+      python.onmessage = ({ data }) => { if (!data.loaded) tell(data); };
+    }));
   }
   python.terminate();
   return said;
@@ -53,6 +55,52 @@ def test_cells_print_what_the_book_prints(tab_for, site, html):
         assert NUMBER.sub("", said["text"]).split() == NUMBER.sub("", wanted).split(), call
         numbers = [[*map(float, NUMBER.findall(text))] for text in (said["text"], wanted)]
         np.testing.assert_allclose(*numbers, rtol=1e-9, atol=1e-15, err_msg=str(call))
+
+
+def test_each_page_with_cells_says_how_many_of_them_run(html):
+    for path in sorted(html.glob("book/*.html")):
+        page = soup(path)
+        cells = page.select(".cell:has(.cell_input)")
+        runs = [cell for cell in cells if "tag_in-page" in cell["class"]]
+        folded = [cell for cell in cells if "tag_hide-input" in cell["class"]]
+        said = re.search(r"(\w+) of (\d+) cells runs?", text_of(page.select(".place")))
+        if path.stem == "index" or len(folded) == len(cells):
+            assert not said, path
+        else:
+            assert said, path
+            assert said.groups() == (str(len(runs) or "None"), str(len(cells))), path
+
+
+def test_the_page_says_what_it_loads_and_how_far_it_is(browser, site):
+    context = browser.new_context()  # that has loaded nothing yet
+    tab = context.new_page()
+    came = []
+    context.on("response", lambda response: came.append(response))
+    tab.goto(f"{site}book/toy-example.html")
+    told_above = re.search(r"(\d+) MB of Python", tab.locator(".place").inner_text())
+    assert told_above
+    tab.locator(".explorer .rest summary").first.click()
+    runner = tab.locator(".explorer .python").first
+    assert runner.locator("[role=status]").inner_text() == f"The first run loads {told_above[0]}."
+    tab.evaluate("""() => {
+      window.seen = [];
+      new MutationObserver(() => {
+        for (const bar of document.querySelectorAll("progress")) seen.push([bar.value, bar.max]);
+      }).observe(document.body, { subtree: true, childList: true, attributeFilter: ["value"] });
+    }""")
+    runner.get_by_role("button", name="Run", exact=True).click()
+    runner.get_by_role("progressbar", name="Python loads").wait_for()
+    told(tab.locator(".explorer").first, "Done")
+    assert tab.get_by_role("progressbar").count() == 0
+    files = [r for r in came if "/_static/python/" in r.url and not r.url.endswith("worker.js")]
+    size = sum(len(response.body()) for response in files)
+    assert round(size / 1e6) == int(told_above[1])
+    values, most = zip(*tab.evaluate("seen"), strict=True)
+    assert set(most) == {size}
+    assert len(set(values)) > 2
+    assert list(values) == sorted(values)
+    assert values[-1] == size
+    context.close()
 
 
 def test_a_cell_can_be_edited_run_and_stopped(tab_for, site):
