@@ -22,7 +22,9 @@ KINDS = {"book/notation": "term", "book/teaching": "aside"}
 ENTRY = """<html lang="en"><meta data-pagefind-meta="url[content]" content="{url}">
 <meta data-pagefind-meta="title[content]" content="{title}">
 <meta data-pagefind-meta="{kind}[content]" content="{title}">
-<meta data-pagefind-meta="chapter[content]" content="{chapter}"><body>{text}</body></html>"""
+<meta data-pagefind-meta="chapter[content]" content="{chapter}">{named}<body>{text}</body></html>"""
+# By these the dialog finds what is typed as it is written; methods share their names with many.
+NAMED = '<meta data-pagefind-filter="name[content]" content="{}">'
 
 
 def heads(part):
@@ -46,12 +48,14 @@ def entries(page, html):
     chapter = article.h1.get_text()
     for part in reversed(article.select(PARTS)):  # the inner ones first
         names = heads(part)
-        title = ", ".join((name.select_one(".descname") or name).get_text() for name in names)
+        words = [(name.select_one(".descname") or name).get_text() for name in names]
         place = part.get("id") or names[0]["id"]
         for name in names:
             name.extract()
-        about = {"url": f"{page}.html#{place}", "title": title, "chapter": chapter}
+        about = {"url": f"{page}.html#{place}", "title": ", ".join(words), "chapter": chapter}
         about = {key: escape(" ".join(text.split())) for key, text in about.items()}
+        alone = {"glossary", "class", "function"} & set(part.parent.get("class", ()))
+        about["named"] = "".join(NAMED.format(escape(word)) for word in words if alone)
         yield ENTRY.format(kind=KINDS.get(page, "heading"), text=part.extract(), **about)
 
 

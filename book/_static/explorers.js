@@ -93,6 +93,30 @@ const PUBLISHED = {
   NDCG: ["NDCG", M.ndcg], MRR: ["ReciprocalRank", M.reciprocalRank], AUC: ["AUC", M.auc],
 };
 const isCut = (metric) => metric.endsWith("k");
+const published = ({ metric, k }) => PUBLISHED[metric][1](isCut(metric) ? k : undefined);
+const nameOf = ({ metric, k }) => metric.replace("k", whole(k));
+const publishedCode = ({ metric, k }) => `${PUBLISHED[metric][0]}(${isCut(metric) ? k : ""})`;
+
+// What a printed value can mean: the exact metric with a cutoff c, or a message at its field. Another
+// value, or number of users, is the same protocol.
+const meansOf = keepLast((metric, k, n, m, replacement) =>
+  M.explain(published({ metric, k }), n, m, replacement));
+const explain = (form, field, value, users, decimals, c = form.k) => {
+  const { metric, k, n, m, replacement } = form, cutoff = isCut(metric) ? Math.min(c, n) : n;
+  const found = meansOf(metric, k, n, m, replacement)(
+    value, users, published({ metric, k: c }), cutoff, { decimals });
+  return found ?? refuse(field, `With m = ${whole(m)}, sampled ${nameOf(form)} is from ${
+    span(M.endsOf(M.sampledValues(published(form), m)))}.`);
+};
+const checkTop = ({ metric, k, m }) => metric !== "HR@k" || k <= m
+  || refuse("k", `Among ${whole(m + 1)} items each is in the top ${whole(k)}: at most ${whole(m)}.`);
+const resembles = ({ k, n, m }) => `The top ${whole(Math.min(k, m + 1))} of ${whole(m + 1)} `
+  + `resembles the top ${whole(Math.round(M.resembledCutoff(k, n, m)))} of all`;
+const span = (ends, digits) => ends.map((v) => fixed(v, digits)).join(" to ");
+const canBe = (ends, digits) => {
+  const [low, high] = ends.map((v) => fixed(v, digits));
+  return low === high ? `is ${low}` : `can be anything from ${low} to ${high}`;
+};
 
 // As papers print it: .66, 66 or 66%.
 const shareIn = (text) => {
@@ -127,22 +151,37 @@ const generator = (state) => ({
 const CLASSES = { AP: "AveragePrecision()", NDCG: "NDCG()", AUC: "AUC()" };
 const metricCode = ({ metric, k }) => CLASSES[metric] ?? `Recall(${k})`;
 const drawCode = ({ n, m, replacement }) =>
-  `Draw(${m}, n_items=${n}${replacement ? "" : ", replacement=False"})`;
+  `Draw(${m}${n ? `, n_items=${n}` : ""}${replacement ? "" : ", replacement=False"})`;
+const ranksCode = (who, ranks) => `ranks = np.array([
+${who.map((name, i) => `    [${ranks[i].join(", ")}],  # ${name}`).join("\n")}
+])`;
 
-const code = (names, lines) => `import numpy as np
-from sampled_metrics import ${[...names].sort().join(", ")}
+// Lines of Python below what they import.
+const EXPORTS = RegExp(`\\b(?:${["AUC", "AveragePrecision", "BiasVariance", "Draw", "F1",
+  "InnerProduct", "NDCG", "Precision", "RankEstimate", "Ranks", "Recall", "ReciprocalRank", "Split",
+  "Uncorrected", "compare", "evaluate", "explain"].join("|")})(?=[.(])`, "g");
+const code = (lines) => `${lines.includes("np.") ? "import numpy as np\n" : ""}${
+  lines.includes("pd.") ? "import pandas as pd\n" : ""}from sampled_metrics import ${
+  [...new Set(lines.match(EXPORTS))].sort().join(", ")}
 
 ${lines}
 `;
 
-// --- axes
+// --- drawings
 
 const toRank = (max, label) => ({ min: 1, max, log: true, label });
+// Of rows (x, lowest, highest), both lines and what is between them.
+const between = (rows) => ({
+  area: [...rows.map(([x, low]) => [x, low]), ...rows.map(([x, , high]) => [x, high]).reverse()],
+  lines: ["lowest", "highest"].map((name, i) =>
+    ({ style: i, name, points: rows.map((row) => [row[0], row[i + 1]]) })),
+});
 
 return {
-  PUBLISHED, add, adds, check, checkDraw, checkIn, chosen, code, count, decimalsOf, drawCode, drawn,
-  fixed, folded, generator, idleCutoff, isCut, keepLast, kinds, metricAndCutoff, metricCode, number,
-  numberIn, plays, refuse, sampling, select, selectIn, shareOf, spaced, steps, stepsIn, textIn, toRank,
+  PUBLISHED, add, adds, between, canBe, check, checkDraw, checkIn, checkTop, chosen, code, count, decimalsOf,
+  drawCode, drawn, explain, fixed, folded, generator, idleCutoff, isCut, keepLast, kinds,
+  metricAndCutoff, metricCode, nameOf, number, numberIn, plays, published, publishedCode, ranksCode,
+  refuse, resembles, sampling, select, selectIn, shareOf, spaced, span, steps, stepsIn, textIn, toRank,
   twice, unique, upTo, whole, words,
 };
 })();

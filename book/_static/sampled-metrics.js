@@ -14,6 +14,8 @@ const table = (length, f) => {
   for (let i = 0; i < length; i++) values[i] = f(i);
   return values;
 };
+const endsOf = (values) => [Math.min, Math.max].map((most) =>
+  values.reduce((a, b) => most(a, b))); // as a call takes some thousand values only
 const unique = (values) =>
   [...new Float64Array(values).sort()].filter((v, i, sorted) => v !== sorted[i - 1]);
 // A function that computes nothing twice.
@@ -279,11 +281,12 @@ const extremes = ([ranks, xs, ys, meanOf, exactOf], ends, finer) => [-1, 1].map(
   }
 });
 
+const Z = 1.959963984540054; // for 95 percent
 // What a published sampled metric can mean, for several values and exact metrics: the package's
 // explain(), with 95 percent confidence. For a drawing, a coarse look is enough, without chance.
 const explain = (metric, n, m, replacement) => {
   const values = sampledValues(metric, m);
-  const least = Math.min(...values), largest = Math.max(...values);
+  const [least, largest] = endsOf(values);
   const offs = [values.map((v) => v - least), values.map((v) => largest - v)];
   const means = remember((rank) => { // how far its expected sampled metric is from both ends
     const among = distribution(rank, n, m, replacement, 1e-30);
@@ -298,7 +301,7 @@ const explain = (metric, n, m, replacement) => {
     const slack = 0.5 * 10 ** -decimals, v = inside(value);
     if (Math.abs(v - value) > slack + 1e-9) return null;
     const low = inside(v - slack), high = inside(v + slack);
-    const interval = [[low, -1.959963984540054], [high, 1.959963984540054]].map(([end, z]) => {
+    const interval = [[low, -Z], [high, Z]].map(([end, z]) => {
       const error = Math.hypot(Math.sqrt(widest(end) / users), (z * (largest - least)) / 2 / users);
       const shift = (z * z * ((least + largest) / 2 - end)) / users;
       return inside(end + (shift + z * error) / (1 + (z * z) / users));
@@ -333,9 +336,9 @@ const normalCdf = (z) => {
 };
 
 return {
-  TOY, auc, average, averageError, averagePrecision, biasVariance, chancesOf, dialects,
-  distribution, expectation, explain, fromRecommendations, mean, ndcg, normalCdf, parseItems, problem,
-  rankEstimate, recall, reciprocalRank, remember, resembledCutoff, sampledValues, tabulate,
-  uncorrected, unique, variance,
+  TOY, Z, auc, average, averageError, averagePrecision, biasVariance, chancesOf, dialects,
+  distribution, endsOf, expectation, explain, fromRecommendations, mean, ndcg, normalCdf, parseItems,
+  problem, rankEstimate, recall, reciprocalRank, remember, resembledCutoff, sampledValues, sum,
+  tabulate, uncorrected, unique, variance,
 };
 })();

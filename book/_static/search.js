@@ -17,6 +17,19 @@ const show = ({ meta, excerpt }) => `
     <p class="pf-result-excerpt"><b>${quoted(meta.chapter)}</b> · ${excerpt}</p>
   </div></div></li>`;
 
+// What is typed just as the glossary or the reference writes a name leads there, whatever else has
+// this word.
+function putNamesFirst(index) {
+  const search = index.search.bind(index);
+  index.search = async (words, options) => {
+    const name = words.trim();
+    const [all, named] = await Promise.all(
+      [search(words, options), search(words, { filters: { name } })]);
+    const isOther = ({ id }) => named.results.every((result) => result.id !== id);
+    return { ...all, results: [...named.results, ...all.results.filter(isOther)] };
+  };
+}
+
 async function make() {
   const bundlePath = `${root}pagefind/`, files = `${bundlePath}pagefind-component-ui`;
   await Promise.all([
@@ -24,6 +37,9 @@ async function make() {
     add("script", { src: `${files}.js` }),
   ].map((element) => new Promise((onload, onerror) => Object.assign(element, { onload, onerror }))));
   PagefindComponents.configureInstance("default", { bundlePath, ranking });
+  const instance = PagefindComponents.getInstanceManager().getInstance("default");
+  await instance.triggerLoad();
+  putNamesFirst(instance.__pagefind__);
   const made = add("pagefind-modal");
   made.querySelector("pagefind-results").resultTemplate = show;
   return made;

@@ -250,7 +250,7 @@ def test_right_order_for_these_users(javascript):
     found = compare(ranks["mine"], ranks["other"], NDCG(10), draw)
     rows = [{"best": r.best.tolist(), "tied": r.n_tied.tolist()} for r in ranks.values()]
     ours = javascript(
-        "Promise.all(x.map((row) => M.moments(row, 1234, M.ndcg(10), 40, false, false, () => 0)))"
+        "Promise.all(x.map((row) => M.moments(row, 1234, M.ndcg(10), 40, false, () => 0)))"
         ".then((all) => M.rightOrder(...all))",
         rows,
     )

@@ -77,7 +77,7 @@ const verdictOf = (from, to) => (from === to ? ["One value", "good"]
     : to < 1 ? ["Upper bound", "open"] : ["Says nothing", "bad"]);
 
 // What there is to say of a published number, in sentences.
-const sentences = (row, { n, m, k, alike }, name, from, to) => {
+const sentences = (row, { n, m, k, alike }, name, bounds) => {
   const said = [`${system(row)}: ${named(row, k)} of ${row.value} among ${whole(m)} of ${
     whole(n)} items.`];
   if (isPopular(row)) {
@@ -85,12 +85,8 @@ const sentences = (row, { n, m, k, alike }, name, from, to) => {
   } else {
     const uneven = row.exact_on === "uneven"
       ? ", if each query had that many items, which is not so here" : "";
-    said.push(`Chance aside, exact ${name} ${from === to ? `is ${from}`
-      : `can be anything from ${from} to ${to}`}${uneven}.`);
-    if (alike) {
-      said.push(`The top ${whole(Math.min(k, m + 1))} of ${whole(m + 1)} resembles the top ${
-        whole(alike)} of all.`);
-    }
+    said.push(`Chance aside, exact ${name} ${E.canBe(bounds)}${uneven}.`);
+    if (alike) said.push(`${E.resembles({ k, n, m })}.`);
   }
   if (row.exact_value) {
     said.push(`${row.exact_on === "newer" ? "On newer data, an" : "The"} exact ${
@@ -103,20 +99,17 @@ const auditOf = E.keepLast(audit); // another cutoff is the same row
 const show = ({ id, c: wanted }, all) => {
   const row = all.find((one) => one.id === id), popular = isPopular(row), known = auditOf(row);
   const { at, n, k, alike, band } = known, c = Math.min(wanted, n);
-  const [low, high] = at(c).bounds, [from, to] = [low, high].map((v) => fixed(v));
+  const [low, high] = at(c).bounds;
   const cutoffs = E.upTo(n, c, ...(k < n ? [k] : []), ...(alike ? [alike] : []));
-  const [verdict, tone] = popular ? ["No bound", "bad"] : verdictOf(+from, +to);
+  const [verdict, tone] = popular ? ["No bound", "bad"] : verdictOf(+fixed(low), +fixed(high));
   return {
     verdict, tone,
-    sentence: sentences(row, known, named(row, c), from, to),
+    sentence: sentences(row, known, named(row, c), [low, high]),
     plots: [pictureOf(row, all), {
       at: c, atField: "c",
       x: { min: 1, max: n, log: true, name: "c", label: "cutoff c (drag the dotted line)" },
       y: { min: 0, max: 1, label: `exact ${row.metric}@c` },
-      area: popular ? undefined : [...band.map(([x, least]) => [x, least]),
-        ...band.map(([x, , most]) => [x, most]).reverse()],
-      lines: popular ? [] : ["lowest", "highest"].map((end, i) =>
-        ({ style: i, name: end, points: band.map((ends) => [ends[0], ends[i + 1]]) })),
+      ...(popular ? {} : E.between(band)),
       marks: [...(popular ? [] : [low, high].map((y, style) => ({ style, x: c, y, field: "c" }))),
         ...(row.exact_value ? [{ style: 2, x: Math.min(k, n), y: +row.exact_value,
           name: "exact, in print" }] : [])],
@@ -130,14 +123,12 @@ const show = ({ id, c: wanted }, all) => {
 
 const python = ({ id, c }, all) => {
   const row = all.find((one) => one.id === id), [, name] = KINDS[row.metric];
-  return `from sampled_metrics import ${[name, "Draw"].sort().join(", ")}, explain
-
-draw = Draw(${row.n_samples}, n_items=${row.n_items}${
-  row.replacement === "false" ? ", replacement=False" : ""})
+  const { n_items: n, n_samples: m, replacement } = row;
+  return E.code(`draw = ${E.drawCode({ n, m, replacement: replacement !== "false" })}
 print(explain(
     ${name}(${row.k}), ${row.value}, draw,${row.n_users ? ` n_users=${row.n_users},` : ""}
-    decimals=${decimals(row)}, exact_metric=${name}(${Math.min(c, row.n_items)}),
-))`;
+    decimals=${decimals(row)}, exact_metric=${name}(${Math.min(c, n)}),
+))`);
 };
 
 const option = (row) => `<option value="${row.id}"${row.id === USUAL ? " selected" : ""}>${

@@ -1,9 +1,8 @@
 // Check your own: printed numbers, or columns of ranks, and whether their order can be trusted.
 (() => {
 "use strict";
-const M = sampledMetrics, E = explorers, { refuse, whole } = E;
-const fixed = (value) => E.fixed(value, 4);
-const Z = 1.959963984540054; // all intervals have a confidence of 95 percent
+const M = sampledMetrics, E = explorers, { count, nameOf, refuse, whole } = E;
+const fixed = (value) => E.fixed(value, 4), span = (ends) => E.span(ends, 4);
 
 // --- reading ranks: a column for each recommender, or a table as Ranks.write makes it
 
@@ -20,15 +19,13 @@ const cutBy = (separator) => {
     : line.split(separator)).map((cell) => cell.trim());
 };
 
-// The problems of a text, each with its line: three of them, and how many more there are.
-const problemsOf = () => {
-  const found = [];
-  let count = 0;
-  return {
-    add: (line, what) => { if ((count += 1) <= 3) found.push(`Line ${whole(line + 1)}: ${what}.`); },
-    tell: () => count && refuse("ranks",
-      `${found.join(" ")}${count > 3 ? ` And ${E.count(count - 3, "more line")}.` : ""}`),
-  };
+// Of the problems of a text, pairs of a line and a complaint, the first three, and how many more.
+const tell = (problems) => {
+  if (!problems.length) return;
+  const told = problems.sort(([a], [b]) => a - b).slice(0, 3)
+    .map(([line, what]) => `Line ${whole(line + 1)}: ${what}.`);
+  const more = problems.length - told.length;
+  refuse("ranks", [...told, ...(more ? [`And ${count(more, "more line")}.`] : [])].join(" "));
 };
 
 // Where everything stands in the lines, by their titles.
@@ -63,7 +60,7 @@ const layoutOf = (lines, start) => {
   return { ...own, cut, first, width: head.length, who: -1, columns };
 };
 
-// The ranks of all recommenders in a text, by user.
+// The ranks in a text: of each recommender, a row for each user.
 async function parse(text, rest) {
   if (/^(PAR1|PK\x03)/.test(text)) refuse("ranks", "This is no text. Save the table as CSV.");
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);
@@ -72,49 +69,42 @@ async function parse(text, rest) {
     refuse("ranks", "Ranks, please: a line for each user, and a column for each recommender.");
   }
   const { cut, first, width, who, columns, user, items, catalog, relevance } = layoutOf(lines, start);
-  const all = new Map(), problems = problemsOf();
-  const wholeIn = (i, cell, what, least = 1) => {
+  const all = new Map(), problems = [], isAlone = columns.length < 2 && who < 0;
+  const wholeIn = (line, cell, what, least = 1) => {
     if (PLAIN.test(cell) && +cell >= least) return +cell;
-    problems.add(i, cell === "" ? `no ${what}` : +cell === 0
+    problems.push([line, cell === "" ? `no ${what}` : +cell === 0
       ? `${what} 0; ranks count from 1: add 1 to all, if yours count from 0`
-      : `“${clean(`${cell}`)}” is no ${what}`);
+      : `“${clean(cell)}” is no ${what}`]);
     return NaN;
   };
-  for (let i = first; i < lines.length; i++) {
-    if (i % 256 === 0) await rest();
-    if (!lines[i].trim()) continue;
-    const cells = cut(lines[i]);
+  for (let line = first; line < lines.length; line++) {
+    if (line % 256 === 0) await rest();
+    if (!lines[line].trim()) continue;
+    const cells = cut(lines[line]);
     if (cells.length !== width) {
-      problems.add(i, `${E.count(cells.length, "field")}, where the first line has ${width}`);
+      problems.push([line, `${count(cells.length, "field")}, where the first line has ${width}`]);
       continue;
     }
     if (relevance >= 0 && +cells[relevance] === 0) continue; // a user without relevant items
-    const id = user < 0 ? `${i - first}` : cells[user];
-    const n = items < 0 ? Infinity : wholeIn(i, cells[items], "n_items", 2);
-    const of = catalog < 0 ? Infinity : wholeIn(i, cells[catalog], "catalog", 2);
-    for (const { name, rank, tied } of columns) {
-      const key = name ?? (who < 0 ? "ranks" : clean(cells[who]));
-      if (!all.has(key)) {
-        all.set(key, { at: new Map(), best: [], tied: [], n: [], catalog: [], lines: [] });
+    const id = user < 0 ? `${line - first}` : cells[user];
+    const n = items < 0 ? Infinity : wholeIn(line, cells[items], "n_items", 2);
+    const of = catalog < 0 ? Infinity : wholeIn(line, cells[catalog], "catalog", 2);
+    for (const { name = who < 0 ? "ranks" : clean(cells[who]), rank, tied: level } of columns) {
+      const best = wholeIn(line, cells[rank], isAlone ? "rank" : `rank of ${name}`);
+      const tied = level < 0 ? 0 : wholeIn(line, cells[level], "n_tied", 0);
+      if (best + tied > n) problems.push([line, `rank ${best + tied} is above n_items, ${n}`]);
+      const rows = all.get(name) ?? all.set(name, new Map()).get(name);
+      if (rows.has(id)) {
+        problems.push([line, `user ${clean(id)} again. Here each user has one relevant item; evaluate
+          in Python takes any number`]);
       }
-      const rows = all.get(key), best = wholeIn(i, cells[rank], columns.length > 1 || who >= 0
-        ? `rank of ${key}` : "rank");
-      const level = tied < 0 ? 0 : wholeIn(i, cells[tied], "n_tied", 0);
-      if (best + level > n) problems.add(i, `rank ${best + level} is above n_items, ${n}`);
-      if (rows.at.has(id)) {
-        problems.add(i, `user ${clean(id)} again. Here each user has one relevant item; evaluate in
-          Python takes any number`);
-      }
-      rows.at.set(id, rows.best.push(best) - 1);
-      rows.tied.push(level);
-      rows.n.push(n);
-      rows.catalog.push(of);
-      rows.lines.push(i);
+      rows.set(id, { line, best, tied, n, catalog: of });
     }
   }
-  problems.tell();
-  for (const [name, { best }] of all) {
-    if (best.length > 4 && best.every((rank, x) => !x || rank === best[x - 1] + 1)) {
+  tell(problems);
+  for (const [name, rows] of all) {
+    const ranks = [...rows.values()].map(({ best }) => best);
+    if (ranks.length > 4 && ranks.every((rank, x) => !x || rank === ranks[x - 1] + 1)) {
       refuse("ranks", `The ranks of ${name} count up line by line. If these are the users, say so in a
         line above, as in user,mine.`);
     }
@@ -123,38 +113,31 @@ async function parse(text, rest) {
   return all;
 }
 
-// One or two of the recommenders, with the same users in the same order.
-async function pick(all, wanted, rest) {
+// One or two of the recommenders, as columns with the same users in the same order. What is the same
+// for all users is one number.
+const pick = E.keepLast((all, wanted) => {
   const known = [...all.keys()];
   const listed = wanted.split(/[,;]/).filter((name) => name.trim()).map(clean);
   for (const name of listed) {
     if (!all.has(name)) refuse("columns", `There is no ${name}, only ${known.join(", ")}.`);
   }
   if (listed.length > 2) refuse("columns", "Two names, please.");
-  const names = listed.length ? listed : known.slice(0, 2), problems = problemsOf();
-  const [one, other = one] = names.map((name) => all.get(name)), order = [];
-  for (const [id, i] of one.at) {
-    if (i % 1024 === 0) await rest();
-    if (!other.at.has(id)) problems.add(one.lines[i], `user ${clean(id)} has no rank of ${names[1]}`);
-    order.push(other.at.get(id));
-  }
-  for (const [id, i] of other.at) {
-    if (i % 1024 === 0) await rest();
-    if (!one.at.has(id)) problems.add(other.lines[i], `user ${clean(id)} has no rank of ${names[0]}`);
-  }
-  problems.tell();
-  if (order.length < 2) refuse("ranks", "Two users or more, please.");
-  const same = (values) => (values.every((v) => v === values[0]) ? values[0] : values);
-  const row = ({ best, tied, lines }) => ({ best, tied: tied.some(Boolean) ? tied : null, lines });
-  const by = (values) => order.map((i) => values[i]);
-  if (by(other.n).some((v, x) => v !== one.n[x])) {
+  const names = listed.length ? listed : known.slice(0, 2);
+  const tables = names.map((name) => all.get(name)), ids = [...tables[0].keys()];
+  tell(tables.flatMap((own) => names.flatMap((name) => [...own]
+    .filter(([id]) => !all.get(name).has(id))
+    .map(([id, { line }]) => [line, `user ${clean(id)} has no rank of ${name}`]))));
+  if (ids.length < 2) refuse("ranks", "Two users or more, please.");
+  const columns = tables.map((rows) => ids.map((id) => rows.get(id))), [one, other = one] = columns;
+  if (one.some(({ n }, x) => n !== other[x].n)) {
     refuse("ranks", `${names.join(" and ")} differ in n_items: these are not the same users.`);
   }
-  await rest();
-  const rows = [row(one), row({ best: by(other.best), tied: by(other.tied), lines: by(other.lines) })];
-  return { names, others: known.filter((name) => !names.includes(name)), ids: [...one.at.keys()],
-    rows: rows.slice(0, names.length), n: same(one.n), catalog: same(one.catalog) };
-}
+  const same = (values) => (values.every((v) => v === values[0]) ? values[0] : values);
+  return { names, others: known.filter((name) => !names.includes(name)), ids,
+    rows: columns.map((rows) => ({ lines: rows.map(({ line }) => line),
+      best: rows.map(({ best }) => best), tied: rows.map(({ tied }) => tied) })),
+    n: same(one.map(({ n }) => n)), catalog: same(one.map((row) => row.catalog)) };
+});
 
 // --- what the package computes: evaluate, compare, and the difference in explain
 
@@ -165,16 +148,12 @@ const student = M.remember((df) => {
   for (let v = 2 - (df % 2); v < df; v += 2) factor *= (v + 1) / v;
   const density = (x) => (factor / Math.sqrt(df * Math.PI))
     * Math.exp((-(df + 1) / 2) * Math.log1p((x * x) / df));
-  const area = (t, steps = 2000) => M.tabulate(steps + 1, (i) =>
-    (i % steps ? 2 + 2 * (i % 2) : 1) * density((i * t) / steps))
-    .reduce((a, b) => a + b) * (t / steps / 3);
-  let t = Z;
+  const area = (t, steps = 2000) => (t / steps / 3) * M.sum(M.tabulate(steps + 1, (i) =>
+    (i % steps ? 2 + 2 * (i % 2) : 1) * density((i * t) / steps)));
+  let t = M.Z;
   for (let i = 0; i < 20; i++) t += (0.475 - area(t)) / density(t);
   return t;
 });
-
-const endsOf = (values) => [Math.min, Math.max].map((most) =>
-  values.reduce((a, b) => most(a, b)));
 
 // Student's interval, as if two more users had come, with the lowest and the highest value.
 const interval = (mean, error, size, [low, high], least = 0) => {
@@ -187,51 +166,35 @@ const interval = (mean, error, size, [low, high], least = 0) => {
 };
 
 // The mean of the users' values and its standard error, to which ties and samples add their noise.
-const summary = (each, noise) => {
-  const size = each.length;
-  let mean = 0, squares = 0, more = 0, largest = 0;
-  for (let x = 0; x < size; x++) mean += each[x];
-  mean /= size;
-  for (let x = 0; x < size; x++) {
-    squares += (each[x] - mean) ** 2;
-    if (noise) more += noise[x];
-    largest = Math.max(largest, Math.abs(each[x]));
-  }
-  const users = squares / size / (size - 1);
-  return { mean, users, noise: more / size / size, error: Math.sqrt(users + more / size / size),
+const summary = (each, noise = []) => {
+  const size = each.length, mean = M.sum(each) / size, drawn = M.sum(noise) / size ** 2;
+  const users = M.sum(each.map((v) => (v - mean) ** 2)) / size / (size - 1);
+  const [, largest] = M.endsOf(each.map(Math.abs));
+  return { mean, noise: drawn, error: Math.sqrt(users + drawn),
     clean: Math.abs(mean) > 1e-13 * largest ? mean : 0 }; // rounding has no sign
 };
 
 // Of each user the exact metric, and the mean and variance of the sampled one, over all ways to
 // break ties: how far it is above its `offset`, so that what is the same for all leaves no rounding
-// errors. For ranks among a sample (`m` of them), the mean is the metric as it was measured.
-async function moments({ best, tied }, n, metric, m, replacement, isSample, rest) {
-  const size = best.length, seen = M.sampledValues(metric, m), offset = isSample ? 0 : seen[0];
-  const values = seen.map((v) => v - offset);
-  const [exact, mean, noise] = M.tabulate(3, () => new Float64Array(size));
-  const order = M.tabulate(size, (x) => x); // by the number of items, each of which is looked up once
-  if (n.length) order.sort((x, y) => n[x] - n[y]);
-  let items, of;
-  for (let i = 0; i < size; i++) {
-    if (i % 64 === 0) await rest();
-    const x = order[i], last = best[x] + (tied?.[x] ?? 0), count = last - best[x] + 1;
-    if (items !== (n[x] ?? n)) {
-      items = n[x] ?? n;
-      of = M.remember(isSample ? (rank) => [NaN, values[rank - 1], 0] : (rank) => {
-        const among = M.distribution(rank, items, m, replacement, 1e-30);
-        const center = M.average(values, among);
-        return [metric(rank, items), center, M.variance(values, among, center)];
-      });
-    }
-    for (let rank = best[x]; rank <= last; rank++) {
-      const [own, center, spread] = of(rank);
-      exact[x] += own / count;
-      mean[x] += center / count;
-      noise[x] += spread / count;
-    }
-    for (let rank = best[x]; count > 1 && !isSample && rank <= last; rank++) {
-      noise[x] += (of(rank)[1] - mean[x]) ** 2 / count;
-    }
+// errors.
+async function moments({ best, tied }, n, metric, m, replacement, rest) {
+  const seen = M.sampledValues(metric, m), [offset] = seen, values = seen.map((v) => v - offset);
+  const known = M.remember((items) => M.remember((rank) => {
+    const among = M.distribution(rank, items, m, replacement, 1e-30);
+    const center = M.average(values, among);
+    return { own: metric(rank, items), center, spread: M.variance(values, among, center) };
+  }));
+  const mixed = (ways) => {
+    const center = M.mean(ways.map((one) => one.center));
+    return { own: M.mean(ways.map(({ own }) => own)), center,
+      spread: M.mean(ways.map((one) => one.spread + (one.center - center) ** 2)) };
+  };
+  const [exact, mean, noise] = M.tabulate(3, () => new Float64Array(best.length));
+  for (let x = 0; x < best.length; x++) {
+    if (x % 64 === 0) await rest();
+    const of = known(n[x] ?? n), { own, center, spread } = tied[x]
+      ? mixed(M.tabulate(tied[x] + 1, (i) => of(best[x] + i))) : of(best[x]);
+    [exact[x], mean[x], noise[x]] = [own, center, spread];
   }
   return { exact, mean, noise, offset };
 }
@@ -250,54 +213,40 @@ const rightOrder = (one, other) => {
 
 // How two printed numbers differ. `beyond` chance is true, false, or null: not known.
 const difference = (one, other, users, decimals) => {
-  const value = one.value - other.value, gap = one.binary ? one.ends[1] - one.ends[0] : 0;
-  const [v, w] = [one, other].map(({ value, interval }) =>
-    [value - interval[0], interval[1] - value]);
-  const ends = [value - Math.hypot(v[0], w[1]), value + Math.hypot(v[1], w[0])];
-  const size = Math.abs(value) + 10 ** -decimals;
-  const beyond = users * size <= Z ** 2 * (gap - size) ? false
-    : ends[0] > 0 || ends[1] < 0 || null;
-  const apart = ([low, high], [least, most]) => low > most || high < least;
-  return { value, interval: ends, beyond, known: apart(one.bounds, other.bounds) };
+  const value = one.value - other.value, size = Math.abs(value) + 10 ** -decimals;
+  const [down, up] = [[one, other], [other, one]].map(([a, b]) =>
+    Math.hypot(a.value - a.interval[0], b.interval[1] - b.value));
+  const ends = [value - down, value + up], gap = one.binary ? one.ends[1] - one.ends[0] : 0;
+  const beyond = users * size <= M.Z ** 2 * (gap - size) ? false : ends[0] > 0 || ends[1] < 0 || null;
+  const [[low, high], [least, most]] = [one.bounds, other.bounds];
+  return { value, interval: ends, beyond, known: low > most || high < least };
 };
-Object.assign(M, { difference, interval, moments, parse, pick, rightOrder, student, summary });
+Object.assign(M, { difference, interval, moments, rightOrder, student });
 
 // --- the drawing of ranks: how both metrics move with the number of samples
 
-// The ranks of all users as weights on ranks that are one by one at first, and then a percent apart.
-async function weightsOn(nodes, { best, tied }, n, most, rest) {
-  const weights = new Float64Array(nodes.length);
-  for (let x = 0; x < best.length; x++) {
-    if (x % 256 === 0) await rest();
-    const count = (tied?.[x] ?? 0) + 1, scale = (most - 1) / ((n[x] ?? n) - 1);
-    for (let rank = best[x]; rank < best[x] + count; rank++) {
-      const place = 1 + (rank - 1) * scale;
-      let low = 0, high = nodes.length - 1;
-      while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (nodes[middle] <= place) low = middle;
-        else high = middle;
+// Ranks above a hundred count as the nearest of some that are a percent apart.
+const nearly = (rank) =>
+  (rank < 100 ? Math.round(rank) : Math.round(1.01 ** Math.round(Math.log(rank) / Math.log(1.01))));
+async function curves(rows, n, metric, replacement, rest) {
+  const most = M.endsOf([n].flat())[1], weights = rows.map(() => new Map());
+  for (const [i, { best, tied }] of rows.entries()) {
+    for (let x = 0; x < best.length; x++) {
+      if (x % 256 === 0) await rest();
+      const scale = (most - 1) / ((n[x] ?? n) - 1), share = 1 / (tied[x] + 1) / best.length;
+      for (let rank = best[x]; rank <= best[x] + tied[x]; rank++) {
+        const place = Math.min(nearly(1 + (rank - 1) * scale), most);
+        weights[i].set(place, (weights[i].get(place) ?? 0) + share);
       }
-      const part = (place - nodes[low]) / (nodes[high] - nodes[low]) / count / best.length;
-      weights[low] += 1 / count / best.length - part;
-      weights[high] += part;
     }
   }
-  return weights;
-}
-async function curves(rows, n, metric, replacement, rest) {
-  const most = n.length ? endsOf(n)[1] : n, nodes = [];
-  for (let rank = 1; rank < most; rank = Math.max(rank + 1, Math.round(rank * 1.01))) nodes.push(rank);
-  nodes.push(most);
-  const weights = [], points = rows.map(() => []);
-  for (const row of rows) weights.push(await weightsOn(nodes, row, n, most, rest));
+  const places = E.unique(weights.flatMap((own) => [...own.keys()])), points = rows.map(() => []);
   for (const m of E.spaced(1, Math.min(most - 1, 1e5), 45)) {
     const values = M.sampledValues(metric, m), means = rows.map(() => 0);
-    for (let j = 0; j < nodes.length; j++) {
+    for (const [j, place] of places.entries()) {
       if (j % 8 === 0) await rest();
-      if (!weights.some((w) => w[j])) continue;
-      const one = M.average(values, M.distribution(nodes[j], most, m, replacement, 1e-30));
-      weights.forEach((w, i) => { means[i] += w[j] * one; });
+      const one = M.average(values, M.distribution(place, most, m, replacement, 1e-30));
+      weights.forEach((own, i) => { means[i] += (own.get(place) ?? 0) * one; });
     }
     means.forEach((mean, i) => points[i].push([m, mean]));
   }
@@ -306,7 +255,7 @@ async function curves(rows, n, metric, replacement, rest) {
 const percent = (v) => `${+(100 * v).toPrecision(3)} %`;
 const TICKS = M.tabulate(6, (i) => [1, 0.5, 0.2].map((v) => +(v * 10 ** -i).toPrecision(1))).flat();
 const drawCurves = ({ m, names, name, most, points, means }) => {
-  const all = points.flat().map(([, v]) => v), high = Math.max(...all), low = Math.min(...all);
+  const [low, high] = M.endsOf(points.flat().map(([, v]) => v));
   const log = low > high / 1000, min = log ? low / 1.2 : 0, max = high * (log ? 1.2 : 1.05) || 1;
   const ticks = TICKS.filter((v) => v >= min && v <= max);
   return {
@@ -322,14 +271,14 @@ const drawCurves = ({ m, names, name, most, points, means }) => {
 
 // The drawing of printed numbers: what each leaves open.
 const drawBounds = ({ names, name, found }) => {
-  const corner = (i, side, up) => [found[i].bounds[side], -i + up];
-  const bar = (i) => [corner(i, 0, 0.14), corner(i, 1, 0.14), corner(i, 1, -0.14), corner(i, 0, -0.14)];
+  const corner = (i, side, up) => [found[i].bounds[side], 0.14 * up - i];
+  const bar = (i) => [corner(i, 0, 1), corner(i, 1, 1), corner(i, 1, -1), corner(i, 0, -1)];
   return {
     height: 90 + 70 * names.length, small: 90 + 60 * names.length,
     x: { min: 0, max: 1, label: `exact ${name}: what each sampled number leaves open` },
     y: { min: 0.5 - names.length, max: 0.5, ticks: names.map((who, i) => [-i, who]) },
     bands: names.map((_, i) => [-i - 0.5, -i + 0.5]),
-    area: names[1] ? [...bar(0), ...bar(1), corner(1, 0, 0.14), corner(0, 0, -0.14)] : bar(0),
+    area: names[1] ? [...bar(0), ...bar(1), corner(1, 0, 1), corner(0, 0, -1)] : bar(0),
     marks: names.flatMap((who, i) => [
       ...["lowest", "highest"].map((what, side) =>
         ({ style: i, x: found[i].bounds[side], y: -i, name: `${who}, exact, ${what}` })),
@@ -341,294 +290,236 @@ const drawBounds = ({ names, name, found }) => {
 
 const TONES = { "Order kept": "good", "Order turned": "bad", "Order lost": "bad" };
 const UNTOLD = "Cannot be told from these numbers";
-const span = ([low, high]) => `${fixed(low)} to ${fixed(high)}`;
-const canBe = ([low, high]) => (fixed(low) === fixed(high) ? `is ${fixed(low)}`
-  : `can be anything from ${span([low, high])}`);
 const inHundred = (p) => (p > 0.995 ? "practically always" : p < 0.005 ? "practically never"
   : `in ${Math.round(100 * p)} of 100 evaluations`);
-const nameOf = ({ metric, k }) => metric.replace("@k", `@${k}`);
-const makeOf = ({ metric, k }) => {
-  const [, make] = E.PUBLISHED[metric];
-  return E.isCut(metric) ? make(k) : make();
-};
-const protocolOf = ({ n, m, replacement }) => `${E.count(m, "sampled item")} of ${whole(n)} (uniform, ${
-  replacement ? "with" : "without"} replacement)`;
-const rough = ({ metric, k, n, m }) => (E.isCut(metric) && k <= m
-  ? `The top ${whole(k)} of ${whole(m + 1)} resembles the top ${
-    whole(Math.round(M.resembledCutoff(k, n, m)))} of all ${whole(n)}: read the order there. ` : "");
-const command = { "HR@k": "recall@", "NDCG@k": "ndcg@", "MRR@k": "rr@", NDCG: "ndcg", MRR: "rr",
+const inLine = (text) => text.replace(/\s+/g, " ").trim();
+// What there is to say of each, and whose it is where there are two: 0.4 for A and 0.5 for B.
+const each = (names, say) =>
+  names.map((who, i) => `${say(i)}${names[1] ? ` for ${who}` : ""}`).join(" and ");
+const checkRoom = ({ m, n }) => m < n - 1
+  || refuse("m", `At most n − 2 = ${whole(n - 2)}: who draws more has ranked all.`);
+
+const COMMANDS = { "HR@k": "recall@", "NDCG@k": "ndcg@", "MRR@k": "rr@", NDCG: "ndcg", MRR: "rr",
   AUC: "auc" };
-const commandOf = ({ metric, k }) => command[metric] + (E.isCut(metric) ? k : "");
-const metricCode = ({ metric, k }) =>
-  `${E.PUBLISHED[metric][0]}(${E.isCut(metric) ? `k=${k}` : ""})`;
+const commandOf = ({ metric, k }) => COMMANDS[metric] + (E.isCut(metric) ? k : "");
 const samples = ({ m, replacement }) => `--samples ${m}${replacement ? "" : " --without-replacement"}`;
-const importCode = (form, ...names) =>
-  `from sampled_metrics import ${[E.PUBLISHED[form.metric][0], ...names].sort().join(", ")}`;
-const drawCode = ({ m, n, replacement }) => `Draw(${m}, ${
-  n ? `n_items=${n}, ` : ""}replacement=${replacement ? "True" : "False"})`;
+const WIDE = 'pd.set_option("display.width", 200, "display.max_columns", None)';
 
 // --- printed numbers
 
-const explainOf = E.keepLast((metric, k, n, m, replacement) =>
-  M.explain(makeOf({ metric, k }), n, m, replacement));
-const explained = ({ metric, k, n, m, replacement }, value, users, decimals) => {
-  const cut = E.isCut(metric) ? Math.min(k, n) : n;
-  return explainOf(metric, k, n, m, replacement)(value, users || 1, makeOf({ metric, k }), cut,
-    { decimals });
-};
-
-const ofNumbers = (form, names, values, users, decimals, paired = "") => {
-  const found = values.map((v) => explained(form, v, users, decimals)), name = nameOf(form);
-  const pair = names[1] && difference(...found, users, decimals);
-  const told = pair?.known && (!users || pair.beyond), level = pair && !pair.value;
-  const [low, high] = found[0].bounds;
+const ofNumbers = (form, names, values, users, decimals, { fields = [], paired = "" } = {}) => {
+  const found = values.map((v, i) => E.explain(form, fields[i], v, users || 1, decimals));
+  const pair = names[1] && difference(...found, users, decimals), name = nameOf(form);
+  const told = pair?.known && (!users || pair.beyond), isLevel = pair && !pair.value;
+  const [low, high] = found[0].bounds, printed = values.map((v) => v.toFixed(decimals));
   const open = names.map((who, i) => `exact ${name}${pair ? ` of ${who}` : ""} ${
-    canBe(found[i].bounds)}`).join(", and ");
-  const chance = !users ? "" : `With ${E.count(users, "user")} and 95 percent confidence, that is ${
-    names.map((who, i) => `${span(found[i].boundsWithError)}${pair ? ` for ${who}` : ""}`)
-      .join(" and ")}. `;
-  const ways = !pair || level || pair.known ? "" : "Either can be the better one. ";
-  const apart = !users || !pair || level || paired ? "" : {
+    E.canBe(found[i].bounds, 4)}`).join(", and ");
+  const chance = !users ? "" : `With ${count(users, "user")} and 95 percent confidence, that is ${
+    each(names, (i) => span(found[i].boundsWithError))}. `;
+  const ways = !pair || isLevel || pair.known ? "" : "Either can be the better one. ";
+  const apart = !users || !pair || isLevel || paired ? "" : {
     true: `That the sampled numbers differ by ${fixed(pair.value)} is more than chance, but it is a
       difference of sampled metrics. `,
     false: "The two numbers differ by no more than chance explains. ",
     null: "Whether their difference is chance depends on the single users. ",
   }[pair.beyond];
-  const verdict = level ? "The numbers are equal" : pair ? (told ? "Order kept" : UNTOLD)
-    : `Says ${low < high / 2 ? "little" : low < 0.95 * high ? "something" : "much"} about the exact ${
-      name}`;
+  const rough = E.isCut(form.metric) && form.k <= form.m
+    ? `${E.resembles(form)} ${whole(form.n)}: read the order there.` : "";
+  const share = low < high / 2 ? "little" : low < 0.95 * high ? "something" : "much";
+  const verdict = isLevel ? "The numbers are equal" : !pair ? `Says ${share} about the exact ${name}`
+    : told ? "Order kept" : UNTOLD;
   return {
-    verdict, tone: TONES[verdict] ?? (!pair && low >= 0.95 * high ? "good" : "open"), found,
-    sentence: `Chance aside, ${open}. ${ways}${chance}${apart}${paired}${rough(form)}`
-      .replace(/\s+/g, " ").trim(),
+    verdict, tone: TONES[verdict] ?? (!pair && share === "much" ? "good" : "open"), names, found, pair,
+    sentence: inLine(`Chance aside, ${open}. ${ways}${chance}${apart}${paired}${rough}`),
     plot: drawBounds({ names, name, found }),
-    rows: [["exact, chance aside", ...found.map(({ bounds }) => span(bounds)), ""],
+    rows: [["exact, chance aside", ...found.map((one) => span(one.bounds)), ""],
       ...(users ? [["exact, 95 %", ...found.map((one) => span(one.boundsWithError)), ""]] : [])],
-    paper: `${name} was computed among ${protocolOf(form)}, not among all items: ${
+    paper: `${name} was computed among ${count(form.m, "sampled item")} of ${whole(form.n)} (uniform, ${
+      form.replacement ? "with" : "without"} replacement), not among all items: ${
       names.map((who, i) => `a sampled ${name} of ${+values[i].toFixed(Math.min(decimals, 4))}${
         pair ? ` (${who})` : ""} allows an exact one of ${span(found[i].bounds)}`).join(", and ")}${
-      pair && !level ? `. The order of the two ${told ? "is that of the exact metric"
+      pair && !isLevel ? `. The order of the two ${told ? "is that of the exact metric"
         : "cannot be told from this"}` : ""}.`,
-    command: `sampled-metrics explain ${commandOf(form)} ${values[0].toFixed(decimals)}${
-      pair ? ` --other ${values[1].toFixed(decimals)}` : ""} --items ${form.n} ${samples(form)}${
+    command: `sampled-metrics explain ${commandOf(form)} ${printed[0]}${
+      pair ? ` --other ${printed[1]}` : ""} --items ${form.n} ${samples(form)}${
       users ? ` --users ${users}` : ""}`,
-    code: `explain(
-    ${metricCode(form)}, ${values[0].toFixed(decimals)}, ${drawCode(form)},
-    ${users ? `n_users=${users}, ` : ""}${pair ? `other=${values[1].toFixed(decimals)}, ` : ""
-}decimals=${decimals},
+    python: `explain(
+    ${E.publishedCode(form)}, ${printed[0]}, ${E.drawCode(form)},
+    ${users ? `n_users=${users}, ` : ""}${pair ? `other=${printed[1]}, ` : ""}decimals=${decimals},
 )`,
   };
 };
 
 const showNumbers = (form) => {
-  const texts = ["a", "b"].filter((field) => form[field].trim());
+  checkRoom(form);
+  E.checkTop(form);
   if (!form.a.trim()) refuse("a", "A number from the paper, please, such as 0.66.");
-  const values = texts.map((field) => E.shareOf(form[field], field));
-  const decimals = Math.max(...texts.map((field) => E.decimalsOf(form[field])));
+  const fields = ["a", "b"].filter((field) => form[field].trim());
+  const values = fields.map((field) => E.shareOf(form[field], field));
+  const decimals = Math.max(...fields.map((field) => E.decimalsOf(form[field])));
   const users = +form.users.replace(/[ ,_]/g, "");
   if (!Number.isInteger(users) || users < 0) {
     refuse("users", "A whole number, or nothing if the paper does not say.");
   }
-  const names = ["A", "B"].slice(0, values.length), name = nameOf(form);
-  texts.forEach((field, i) => {
-    if (explained(form, values[i], users, decimals)) return;
-    const seen = M.sampledValues(makeOf(form), form.m);
-    refuse(field, `With m = ${whole(form.m)}, sampled ${name} is from ${
-      E.fixed(Math.min(...seen))} to ${E.fixed(Math.max(...seen))}.`);
-  });
-  const found = ofNumbers(form, names, values, users, decimals);
-  const pair = names[1] && difference(...found.found, users, decimals);
-  return { ...found, names, rows: [["sampled", ...values.map((v) => v.toFixed(decimals)),
-    pair ? fixed(pair.value) : ""],
-  ...(users ? [["its 95 % interval", ...found.found.map((one) => span(one.interval)),
-    pair ? span(pair.interval) : ""]] : []), ...found.rows],
-  python: `${importCode(form, "Draw", "explain")}
-
-print(${found.code})
-` };
+  const told = ofNumbers(form, ["A", "B"].slice(0, values.length), values, users, decimals, { fields });
+  const { found, pair } = told;
+  return { ...told, python: E.code(`print(${told.python})`), rows: [
+    ["sampled", ...values.map((v) => v.toFixed(decimals)), pair ? fixed(pair.value) : ""],
+    ...(users ? [["its 95 % interval", ...found.map((one) => span(one.interval)),
+      pair ? span(pair.interval) : ""]] : []),
+    ...told.rows] };
 };
 
 // --- ranks
 
-let kept = {}, drawn = {}, last; // the text that was read, the curves, and what can be saved
+let read = {}, drawn = {}, last; // the text that was read, the curves, and what can be saved
 async function tableOf({ ranks, columns }, rest) {
-  if (kept.ranks !== ranks) kept = { ranks, all: await parse(ranks, rest) };
-  if (kept.columns !== columns) {
-    Object.assign(kept, { columns, table: await pick(kept.all, columns, rest) });
-  }
-  return kept.table;
+  if (read.ranks !== ranks) read = { ranks, all: await parse(ranks, rest) };
+  return pick(read.all, columns);
 }
 
 const listed = (values) => (values.length ? `[${values.join(", ")}]` : values);
 const ranksCode = ({ names, rows, n, catalog, ids }) => (ids.length > 20
-  ? `ranks = Ranks.read("ranks.csv")  # the file that "Save as ranks.csv" made\n`
+  ? `ranks = Ranks.read("ranks.csv")  # the file that "Save as ranks.csv" made`
   : `ranks = {\n${names.map((who, i) => `    "${who}": Ranks(
         ${listed(rows[i].best)},
-        ${rows[i].tied ? `n_tied=${listed(rows[i].tied)}, ` : ""}n_items=${listed(n)},${
+        ${rows[i].tied.some(Boolean) ? `n_tied=${listed(rows[i].tied)}, ` : ""}n_items=${listed(n)},${
   catalog ? ` catalog=${catalog},` : ""}
-    ),\n`).join("")}}\n`);
+    ),\n`).join("")}}`);
 const csvOf = ({ names, rows, n, catalog, ids }) => {
   const quote = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const head = `recommender,user,rank,n_tied,n_items${catalog ? ",catalog" : ""}`;
-  return `${[head, ...names.flatMap((who, i) => ids.map((id, x) =>
-    `${quote(who)},${quote(id)},${rows[i].best[x]},${rows[i].tied?.[x] ?? 0},${n[x] ?? n}${
-      catalog ? `,${catalog}` : ""}`))].join("\n")}\n`;
+  const more = (cell) => (catalog ? `,${cell}` : "");
+  const lines = names.flatMap((who, i) => ids.map((id, x) => `${quote(who)},${quote(id)},${
+    rows[i].best[x]},${rows[i].tied[x]},${n[x] ?? n}${more(catalog)}`));
+  return `recommender,user,rank,n_tied,n_items${more("catalog")}\n${lines.join("\n")}\n`;
 };
 
-const checkRanks = (rows, n, field, what) => {
-  const problems = problemsOf(), above = [];
-  for (const { best, tied, lines } of rows) {
-    best.forEach((rank, x) => {
-      const worst = rank + (tied?.[x] ?? 0);
-      if (worst > (n[x] ?? n)) above.push([lines[x], worst, n[x] ?? n]);
-    });
-  }
-  above.sort(([a], [b]) => a - b);
-  for (const [line, worst, most] of above) {
-    problems.add(line, `rank ${whole(worst)} is above ${what}, ${whole(most)}`);
-  }
-  problems.tell();
-};
+const checkRanks = (rows, most, what) => tell(rows.flatMap(({ best, tied, lines }) => best
+  .map((rank, x) => [lines[x], rank + tied[x]]).filter(([, rank]) => rank > most)
+  .map(([line, rank]) => [line, `rank ${whole(rank)} is above ${what}, ${whole(most)}`])));
 
 // What was measured for each of one or two: the value, and the interval of it and of the difference.
-const measured = (columns, ends) => {
-  const size = columns[0].length;
-  const each = columns.map((column) => summary(column));
-  const around = each.map(({ mean, error }) => interval(mean, error, size, ends));
+const measured = (columns, [least, most]) => {
+  const size = columns[0].length, range = most - least, all = columns.map((one) => summary(one));
+  const around = all.map(({ mean, error }) => interval(mean, error, size, [least, most]));
   const apart = columns[1] && summary(columns[0].map((v, x) => v - columns[1][x]));
-  const range = ends[1] - ends[0];
   const between = apart && interval(apart.clean, apart.error, size, [-range, range], -1);
-  return { each, around, apart, between, sure: apart && (between[0] > 0 || between[1] < 0),
-    rows: (what) => [[what, ...each.map(({ mean }) => fixed(mean)), apart ? fixed(apart.clean) : ""],
+  return { means: all.map(({ mean }) => mean), around, apart, between,
+    sure: apart && (between[0] > 0 || between[1] < 0),
+    rows: (what) => [[what, ...all.map(({ mean }) => fixed(mean)), apart ? fixed(apart.clean) : ""],
       ["its 95 % interval", ...around.map(span), apart ? span(between) : ""]] };
 };
 
-async function showSampled(form, table, rest) {
-  const { names, rows } = table, users = rows[0].best.length, { m, n, replacement } = form;
-  checkRanks(rows, m + 1, "m", "m + 1");
-  const metric = makeOf(form), ends = endsOf(M.sampledValues(metric, m)), means = [];
-  for (const row of rows) {
-    means.push((await moments(row, m + 1, metric, m, replacement, true, rest)).mean);
-  }
-  const seen = measured(means, ends);
-  const values = seen.each.map(({ mean }) => +mean.toFixed(6));
-  const found = ofNumbers(form, names, values, users, 6, seen.apart && `Measured user by user, the
-    sampled difference is ${fixed(seen.apart.clean)}, from ${span(seen.between)}. `);
-  const verdict = found.verdict === "Order kept" && !seen.sure ? UNTOLD : found.verdict;
+const showSampled = (form, table) => {
+  const { names, rows } = table, { m, n } = form, values = M.sampledValues(E.published(form), m);
+  checkRoom(form);
+  E.checkTop(form);
+  checkRanks(rows, m + 1, "m + 1");
+  const seen = measured(rows.map(({ best, tied }) =>
+    best.map((rank, x) => M.mean(values.subarray(rank - 1, rank + tied[x])))), M.endsOf(values));
+  const told = ofNumbers(form, names, seen.means.map((mean) => +mean.toFixed(6)), rows[0].best.length,
+    6, { paired: seen.apart && `Measured user by user, the sampled difference is ${
+      fixed(seen.apart.clean)}, from ${span(seen.between)}. ` });
+  const isSure = told.verdict !== "Order kept" || seen.sure;
   last = { ...table, n: m + 1, catalog: n };
-  return { ...found, verdict, tone: verdict === UNTOLD ? "open" : found.tone, names,
-    rows: [...seen.rows("as sampled"), ...found.rows],
+  return { ...told, ...(isSure ? {} : { verdict: UNTOLD, tone: "open" }),
+    rows: [...seen.rows("as sampled"), ...told.rows],
     command: `# with the file that "Save as ranks.csv" makes
 sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
-${found.command}`,
-    python: `import pandas as pd
-${importCode(form, "Draw", "Ranks", "Uncorrected", "evaluate", "explain")}
-
-pd.set_option("display.width", 200, "display.max_columns", None)
-${ranksCode(last)}found = evaluate(
-    ranks, [${metricCode(form)}], estimators={"uncorrected": Uncorrected()}
+${told.command}`,
+    python: E.code(`${WIDE}
+${ranksCode(last)}
+found = evaluate(
+    ranks, [${E.publishedCode(form)}], estimators={"uncorrected": Uncorrected()}
 )
 print(found.table)
-${names[1] ? "print(found.comparisons())\n" : ""}print(${found.code})
-` };
-}
+${names[1] ? "print(found.comparisons())\n" : ""}print(${told.python})`) };
+};
 
 const ROUND = [20, 50, 100, 200, 500, 1000]; // usual numbers of sampled items
 
 async function showExact(form, table, rest) {
   const { names, rows } = table, users = rows[0].best.length, { m, k, replacement } = form;
-  const n = table.n === Infinity ? form.n : table.n, name = nameOf(form), metric = makeOf(form);
-  const [fewest, most] = endsOf(n.length ? n : [n]);
-  if (table.n === Infinity) checkRanks(rows, n, "n", "n");
-  if (m >= fewest - 1) {
-    refuse("m", `At most n − 2 = ${whole(fewest - 2)}: who draws more has ranked all.`);
-  }
+  const n = table.n === Infinity ? form.n : table.n, name = nameOf(form), metric = E.published(form);
+  const [fewest, most] = M.endsOf([n].flat()), isOne = fewest === most;
+  if (table.n === Infinity) checkRanks(rows, n, "n");
+  checkRoom({ m, n: fewest });
   const every = [];
-  for (const row of rows) every.push(await moments(row, n, metric, m, replacement, false, rest));
+  for (const row of rows) every.push(await moments(row, n, metric, m, replacement, rest));
   const exact = measured(every.map((one) => one.exact), [0, 1]);
   await rest();
-  const ends = endsOf(M.sampledValues(metric, m));
   const expected = every.map(({ mean, noise, offset }) => {
     const found = summary(mean, noise);
-    return { ...found, mean: found.mean + offset };
+    return { mean: found.mean + offset, error: found.error };
   });
-  await rest();
   const order = names[1] && rightOrder(...every);
   await rest();
-  const key = `${name} ${n.length || n} ${replacement}`;
+  const key = `${name} ${isOne ? n : ""} ${replacement}`;
   if (drawn.key !== key || drawn.table !== table) {
     drawn = { key, table, points: await curves(rows, n, metric, replacement, rest) };
   }
   last = { ...table, n, catalog: undefined };
-  const one = { ...form, n: n.length ? 0 : n };
-  const bounds = expected.map(({ mean }) => (n.length ? ""
-    : span(explained(one, +mean.toFixed(6), users, 6).bounds)));
-  const [a, b] = exact.each, times = +(expected[0].mean / a.mean).toPrecision(2);
-  const alone = a.mean ? `Sampled: ${times} times the exact value` : "Exactly 0";
-  const verdict = !order ? alone : !order.exact ? "Exactly level"
-    : !order.sampled ? "Order lost" : order.exact * order.sampled < 0 ? "Order turned"
-      : order.again < 0.95 ? "Order kept on average" : "Order kept";
-  const often = order ? [order.again, order.anew].map(inHundred) : [];
-  const ahead = (difference) => (difference > 0 ? names[0] : names[1]);
-  const among = n.length ? `${whole(fewest)} to ${whole(most)}` : whole(n);
-  const values = (each) => names.map((who, i) => `${fixed(each[i].mean)}${
-    order ? ` for ${who}` : ""}`).join(" and ");
+
+  const verdict = !order ? exact.means[0] ? `Sampled: ${
+    +(expected[0].mean / exact.means[0]).toPrecision(2)} times the exact value` : "Exactly 0"
+    : !order.exact ? "Exactly level" : !order.sampled ? "Order lost"
+      : order.exact * order.sampled < 0 ? "Order turned"
+        : order.again < 0.95 ? "Order kept on average" : "Order kept";
+  const among = isOne ? whole(most) : `${whole(fewest)} to ${whole(most)}`;
+  const means = (all) => each(names, (i) => fixed(all[i]));
+  const often = order?.exact && [order.again, order.anew].map(inHundred);
   const lost = E.isCut(form.metric) && k > m
     ? ` Each item is in the top ${whole(k)} of ${whole(m + 1)}.` : "";
-  const few = users > 19 && fewest > 10 * (m + 1)
+  const inOrder = !order?.exact ? "" : !order.sampled ? `That is no order at all.${lost}`
+    : `The right order, ${names[order.exact > 0 ? 0 : 1]} first, comes out ${often[0] === often[1]
+      ? `${often[0]}, for these users and for as many new ones`
+      : `${often[0]} for these users, and ${often[1]} for as many new ones`}.`;
+  const unsure = order?.exact && !exact.sure ? `With ${count(users, "user")}, the exact difference itself
+    may be chance: its interval includes 0.` : "";
+  const isFew = users > 19 && fewest > 10 * (m + 1)
     && rows.every(({ best }) => best.every((rank) => rank <= m + 1)); // as if they were sampled ranks
-  const round = fewest === most && ROUND.some((count) => most - count === 0 || most - count === 1);
-  const looks = !few && !round ? "" : ` ${few ? `No rank is above ${whole(m + 1)}` : `All users have ${
+  const isRound = isOne && ROUND.some((size) => most === size || most === size + 1);
+  const looks = !isFew && !isRound ? "" : `${isFew ? `No rank is above ${whole(m + 1)}` : `All users have ${
     whole(most)} items, a round number`}: if these are ranks among a sample, say so above.`;
-  const sentence = `Exact ${name} is ${values(exact.each)} among all ${among} items. ${
-    E.count(m, "sampled item")} would give ${values(expected)} on average. ${!order || !order.exact ? ""
-    : !order.sampled ? `That is no order at all.${lost} `
-    : `The right order, ${ahead(order.exact)} first, comes out ${
-      often[0] === often[1] ? `${often[0]}, for these users and for as many new ones`
-        : `${often[0]} for these users, and ${often[1]} for as many new ones`}. `}${
-    order?.exact && !exact.sure ? `With ${E.count(users, "user")}, the exact difference itself may
-      be chance: its interval includes 0. ` : ""}${looks}${
-    table.others.length ? ` Not looked at: ${table.others.join(", ")}.` : ""}`;
-  const [own, other] = exact.around.map(span);
   return { verdict, tone: TONES[verdict] ?? "open", names,
-    sentence: sentence.replace(/\s+/g, " ").trim(),
+    sentence: inLine(`Exact ${name} is ${means(exact.means)} among all ${among} items. ${
+      count(m, "sampled item")} would give ${means(expected.map(({ mean }) => mean))} on average.
+      ${inOrder} ${unsure} ${looks} ${
+      table.others.length ? `Not looked at: ${table.others.join(", ")}.` : ""}`),
     plot: drawCurves({ m, names, name, points: drawn.points, most: Math.min(most - 1, 1e5),
       means: expected.map(({ mean }) => mean) }),
     rows: [...exact.rows("exact"),
       [`among ${whole(m)}, expected`, ...expected.map(({ mean }) => fixed(mean)),
         order ? fixed(order.sampled) : ""],
       ["its 95 % interval", ...expected.map(({ mean, error }) =>
-        span(interval(mean, error, users, ends))), ""],
-      ["what that leaves open", ...bounds, ""],
+        span(interval(mean, error, users, M.endsOf(M.sampledValues(metric, m))))), ""],
+      ["what that leaves open", ...expected.map(({ mean }) => (isOne
+        ? span(E.explain({ ...form, n }, "m", +mean.toFixed(6), users, 6).bounds) : "")), ""],
       ...(order ? [["right order, new users", "", "", fixed(order.anew)],
         ["right order, these users", "", "", fixed(order.again)]] : [])],
-    paper: `All ${among} items were ranked for ${whole(users)} users: ${name} is ${
-      fixed(a.mean)} (95 % interval ${own})${order ? ` for ${names[0]} and ${fixed(b.mean)} (${
-      other}) for ${names[1]}; the difference, ${
-      fixed(exact.apart.clean)}, has the interval ${span(exact.between)}` : ""}.${
-      rows.some(({ tied }) => tied) ? " Ties count as the mean over all ways to break them." : ""}`,
+    paper: inLine(`All ${among} items were ranked for ${whole(users)} users: ${name} is ${
+      each(names, (i) => `${fixed(exact.means[i])} (95 % interval ${span(exact.around[i])})`)}${
+      order ? `; the difference, ${fixed(exact.apart.clean)}, has the interval ${
+        span(exact.between)}` : ""}. ${rows.some(({ tied }) => tied.some(Boolean))
+      ? "Ties count as the mean over all ways to break them." : ""}`),
     command: `# with the file that "Save as ranks.csv" makes
-sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${
-      order ? `
+sampled-metrics evaluate ranks.csv --metrics ${commandOf(form)} ${samples(form)}${order ? `
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)}
 sampled-metrics compare ranks.csv --metrics ${commandOf(form)} ${samples(form)}` : ""}`,
-    python: `import pandas as pd
-${importCode(form, "Draw", "Ranks", "Uncorrected", "evaluate", ...(n.length ? [] : ["explain"]))}
-
-pd.set_option("display.width", 200, "display.max_columns", None)
-${ranksCode(last)}metric = ${metricCode(form)}
+    python: E.code(`${WIDE}
+${ranksCode(last)}
+metric = ${E.publishedCode(form)}
 found = evaluate(
-    ranks, [metric], ${drawCode({ m, replacement })},
+    ranks, [metric], ${E.drawCode({ m, replacement })},
     estimators={"uncorrected": Uncorrected()},
 )
-print(found.table)
-${order ? `print(found.comparisons())  # of the exact metric
-print(found.orders())  # what an evaluation by sampling would say
-` : ""}${n.length ? "" : `for value in found.table["value"][found.table["estimator"] == "uncorrected"]:
-    whole = ${drawCode({ m, n, replacement })}
-    print(explain(metric, round(value, 6), whole, decimals=6).bounds)
-`}` };
+print(found.table)${order ? `
+print(found.comparisons())  # of the exact metric
+print(found.orders())  # what an evaluation by sampling would say` : ""}${isOne ? `
+for value in found.table["value"][found.table["estimator"] == "uncorrected"]:
+    whole = ${E.drawCode({ m, n, replacement })}
+    print(explain(metric, round(value, 6), whole, decimals=6).bounds)` : ""}`) };
 }
 
 async function showRanks(form, rest) {
@@ -640,46 +531,31 @@ async function showRanks(form, rest) {
   }
   const more = isSample ? { n: table.catalog, m: table.n - 1 } : {};
   if (isSample && !(more.m < more.n - 1)) refuse("ranks", "n_items must be below catalog.");
-  checkCut({ ...form, ...more });
-  return showSampled({ ...form, ...more }, table, rest);
+  return showSampled({ ...form, ...more }, table);
 }
 
-const checkCut = ({ metric, k, n, m }) => {
-  if (m >= n - 1) refuse("m", `At most n − 2 = ${whole(n - 2)}: who draws more has ranked all.`);
-  if (metric === "HR@k" && k > m) {
-    refuse("k", `Among ${whole(m + 1)} items each is in the top ${whole(k)}: at most ${whole(m)}.`);
-  }
-};
 let python;
 async function show(form, data, rest) {
-  if (form.input === "numbers") checkCut(form);
   const found = await (form.input === "numbers" ? showNumbers(form) : showRanks(form, rest));
   ({ python } = found);
-  const { names } = found, head = [nameOf(form), ...(names[1] ? [...names, "difference"] : names)];
+  const head = [nameOf(form), ...found.names, ...(found.names[1] ? ["difference"] : [])];
   return { ...found, plots: [found.plot], texts: [found.paper, found.command],
     tables: [[head, ...found.rows.map((row) => row.slice(0, head.length))]] };
 }
 
 // --- controls
 
-const RANKS = `user,mine,other
-1,4,150
-2,9,220
-3,2,90
-4,2100,310
-5,1800,60
-6,950,180
-7,2600,240
-8,1400,120`;
-const TOY = `A,C
-${M.TOY.A.map((rank, i) => `${rank},${M.TOY.C[i]}`).join("\n")}`;
-const TABLE = `recommender,user,rank,n_items
-${["mine", "other"].map((who, j) => RANKS.split("\n").slice(1).map((line) => line.split(","))
-    .map((cells) => `${who},${cells[0]},${cells[j + 1]},3706`).join("\n")).join("\n")}`;
-const SAMPLE = `user,mine,other
-${[[1, 3], [1, 5], [1, 2], [60, 9], [48, 2], [27, 6], [71, 7], [39, 4]]
-    .map((pair, i) => `${i + 1},${pair.join(",")}`).join("\n")}`;
-
+// Columns as lines, below their titles.
+const inLines = (titles, ...columns) =>
+  [titles, ...columns[0].map((_, i) => columns.map((column) => column[i]))].join("\n");
+const USERS = [1, 2, 3, 4, 5, 6, 7, 8], MINE = [4, 9, 2, 2100, 1800, 950, 2600, 1400];
+const OTHER = [150, 220, 90, 310, 60, 180, 240, 120];
+const RANKS = inLines("user,mine,other", USERS, MINE, OTHER);
+const TOY = inLines("A,C", M.TOY.A, M.TOY.C);
+const TABLE = inLines("recommender,user,rank,n_items", [...USERS.map(() => "mine"),
+  ...USERS.map(() => "other")], [...USERS, ...USERS], [...MINE, ...OTHER], Array(16).fill(3706));
+const SAMPLE = inLines("user,mine,other", USERS, [1, 1, 1, 60, 48, 27, 71, 39],
+  [3, 5, 2, 9, 2, 6, 7, 4]);
 const USUAL = { metric: "HR@k", k: 10, n: 3706, m: 100 };
 
 const field = (name, label, value, mode) =>

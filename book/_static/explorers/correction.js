@@ -62,8 +62,7 @@ E.add("correction", {
     ["99 negatives, k = 10 (He et al. 2017)", { metric: "Recall", k: 10, n: 3706, m: 99 }],
     ["100 negatives, k = 10 (Kang and McAuley 2018)", { metric: "Recall", k: 10, n: 3416, m: 100 }],
   ],
-  python: (form) => E.code([E.metricCode(form).split("(")[0], "BiasVariance", "Draw",
-    "RankEstimate", "Uncorrected"], `metric = ${E.metricCode(form)}
+  python: (form) => E.code(`metric = ${E.metricCode(form)}
 draw = ${E.drawCode({ ...form, replacement: true })}
 ranks = np.arange(1, ${form.n} + 1)
 for estimator in (Uncorrected(), RankEstimate(), BiasVariance(gamma=${form.gamma})):

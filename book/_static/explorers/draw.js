@@ -158,9 +158,7 @@ E.add("draw", {
     + E.number("seed", "seed of chance", 1, 1, 9999),
   panels: 2,
   tables: ["Mean reciprocal rank over the five users", "Sampled rank of the chosen user's item"],
-  python: ({ draws, seed }) => E.code(["Draw", "ReciprocalRank"], `ranks = np.array([
-${NAMES.map((who) => `    [${M.TOY[who].join(", ")}],  # ${who}`).join("\n")}
-])
+  python: ({ draws, seed }) => E.code(`${E.ranksCode(NAMES, NAMES.map((who) => M.TOY[who]))}
 metric = ReciprocalRank()
 draw = Draw(${m}, n_items=${n}, replacement=False)
 for values in (metric(ranks, ${n}), draw.expect(ranks, metric)):

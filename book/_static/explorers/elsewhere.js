@@ -60,17 +60,13 @@ const show = (form, all) => {
 
 const python = (form, all) => {
   const names = competitors(form, all).map(({ recommender }) => recommender);
-  const metric = METRICS[form.metric];
-  return `import pandas as pd
-from sampled_metrics import ${["Draw", metric.split("(")[0], "Ranks"].sort().join(", ")}
-
-# in the folder above book/; ${form.m > 200 ? "takes very long" : "takes a minute or more"}
+  return E.code(`# in the folder above book/; ${form.m > 200 ? "takes very long" : "takes a minute or more"}
 table = pd.read_csv("book/data/elsewhere_${form.data}.csv.gz")
-metric, draw = ${metric}, Draw(${form.m})
+metric, draw = ${METRICS[form.metric]}, Draw(${form.m})
 for name in ${JSON.stringify(names.filter((name) => name !== "random"))}:
     ranks = Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
     exact, sampled = metric.mean(ranks), draw.expect(ranks, metric).mean()
-    print(f"{name}: exact {exact:.2%}, sampled {sampled:.2%}")`;
+    print(f"{name}: exact {exact:.2%}, sampled {sampled:.2%}")`);
 };
 
 E.add("elsewhere", {

@@ -57,11 +57,7 @@ E.add("five-users", {
         `<label>${name} ${E.textIn(name + i, `${name} of user ${i + 1}`, lists[j], "text")}</label>`)
         .join("")}</fieldset>`).join("")),
   tables: ["Each user, and the mean where users without labels are left out, count 0, or count 1"],
-  python: (form) => `from sampled_metrics import (
-    F1, NDCG, AveragePrecision, Precision, Ranks, Recall, ReciprocalRank,
-)
-
-labels = [${listed(form, "labels")}]
+  python: (form) => E.code(`labels = [${listed(form, "labels")}]
 predictions = [${listed(form, "predictions")}]
 users = Ranks.from_recommendations(predictions, labels)
 k = ${form.k}
@@ -73,8 +69,7 @@ for metric in (
     NDCG(k), NDCG(k, ideal="hits"), NDCG(k, ideal="full"), ReciprocalRank(k),
 ):
     means = metric.mean(users), metric.mean(users, empty=0), metric.mean(users, empty=1)
-    print(metric, *(f"{value:.3f}" for value in (*metric(users), *means)))
-`,
+    print(metric, *(f"{value:.3f}" for value in (*metric(users), *means)))`),
   show,
 });
 })();

@@ -37,9 +37,7 @@ const show = ({ m }) => {
 E.add("flip", {
   controls: E.sampling(99),
   tables: ["Mean reciprocal rank in percent"],
-  python: ({ m }) => E.code(["Draw", "ReciprocalRank"], `ranks = np.array([
-${NAMES.map((who) => `    [${M.TOY[who].join(", ")}],  # ${who}`).join("\n")}
-])
+  python: ({ m }) => E.code(`${E.ranksCode(NAMES, NAMES.map((who) => M.TOY[who]))}
 metric = ReciprocalRank()
 draw = Draw(${m}, n_items=${n}, replacement=False)
 for values in (metric(ranks, ${n}), draw.expect(ranks, metric)):

@@ -11,7 +11,7 @@ const comparison = (row, users) => {
   return {
     error,
     rightOrder: normalCdf(lead),
-    power: normalCdf(lead - 1.959963984540054),
+    power: normalCdf(lead - M.Z),
     usersNeeded: lead > 0 ? Math.max(1, Math.ceil(users * (1.6448536269514722 / lead) ** 2))
       : Infinity,
   };
@@ -57,24 +57,18 @@ const show = (form, all) => {
 };
 
 const python = ({ pair, metric, m, kind, users: n }) => {
-  const [first, second] = pair.toLowerCase(), metricClass = CLASSES[metric];
-  const names = [metricClass.split("(")[0], "Ranks", "compare"];
-  if (kind !== "exact") names.push("Draw");
-  if (kind === "corrected") names.push("BiasVariance");
-  return `import pandas as pd
-from sampled_metrics import ${names.sort().join(", ")}
-
-# in the folder above book/
+  const [first, second] = pair.toLowerCase();
+  return E.code(`# in the folder above book/
 table = pd.read_csv("book/data/movielens_ranks.csv")
 ${first}, ${second} = (
     Ranks(table[f"{name}_best"], table[f"{name}_tied"], table["n_items"])
     for name in "${first}${second}"
 )
-found = compare(${first}, ${second}, ${metricClass}${
-  kind === "exact" ? "" : `, Draw(${m}, replacement=False)`}${
+found = compare(${first}, ${second}, ${CLASSES[metric]}${
+  kind === "exact" ? "" : `, ${E.drawCode({ m })}`}${
   kind === "corrected" ? ", estimator=BiasVariance(0.1)" : ""}).at(n_users=${n})
 print(f"right order {found.right_order():.3f}, power {found.power().right:.3f}")
-print(f"users for 95 percent: {found.users_needed():,}")`;
+print(f"users for 95 percent: {found.users_needed():,}")`);
 };
 
 E.add("plan", {

@@ -7,9 +7,11 @@ const n = 10000, NAMES = Object.keys(M.TOY);
 // The scale changes in steps only, so that one can see the lines move.
 const roof = (value) => [0.02, 0.05, 0.1, 0.2, 0.5].find((top) => value < 0.97 * top) ?? 1;
 
+const ranksOf = (form) => NAMES.map((who) => M.TOY[who].map((_, i) => form[who + i]));
+
 const show = (form) => {
   const [metric, name] = E.chosen(form), values = M.sampledValues(metric, form.m);
-  const ranks = NAMES.map((who) => M.TOY[who].map((_, i) => form[who + i]));
+  const ranks = ranksOf(form);
   const means = (f) => ranks.map((five) => M.mean(five.map(f)));
   const exact = means((r) => metric(r, n));
   const sampled = means((r) => M.expectation(values, r, n, form.replacement));
@@ -56,10 +58,7 @@ E.add("toy", {
     ["100 negatives, k = 10 (Kang and McAuley 2018)", { metric: "Recall", k: 10, m: 100 }],
     ["999 negatives, k = 10 (MLPerf 2018)", { metric: "Recall", k: 10, m: 999 }],
   ],
-  python: (form) => E.code([E.metricCode(form).split("(")[0], "Draw"], `ranks = np.array([
-${NAMES.map((who) =>
-    `    [${M.TOY[who].map((_, i) => form[who + i]).join(", ")}],  # ${who}`).join("\n")}
-])
+  python: (form) => E.code(`${E.ranksCode(NAMES, ranksOf(form))}
 metric = ${E.metricCode(form)}
 draw = ${E.drawCode({ ...form, n })}
 exact = metric(ranks, ${n}).mean(axis=1)

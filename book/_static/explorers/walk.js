@@ -1,9 +1,8 @@
 // Watch the walk stop: the scores that an exact rank up to k takes, item by item.
 (() => {
 "use strict";
-const M = sampledMetrics, E = explorers, { fixed, whole } = E;
+const M = sampledMetrics, E = explorers, { fixed, whole } = E, { sum } = M;
 const n = 1000, d = 8, SEED = 8128;
-const sum = (values) => values.reduce((all, one) => all + one, 0);
 
 // A user's vector of length 1, and items' vectors, made up: sums of four uniform numbers have any
 // direction, and lengths fall as in a catalog with a few popular items, from 1 to a sixth.
@@ -86,10 +85,7 @@ E.add("walk", {
     ["A near miss: rule 1, later", { target: 0.29, k: 10, most: n }],
     ["A larger cutoff", { target: 0.2, k: 60, most: n }],
     ["Where neither helps", { target: 0.15, k: 100, most: n }]],
-  python: ({ target, k }) => `import numpy as np
-from sampled_metrics import InnerProduct, Ranks, Split
-
-n, d, k, target = ${n}, ${d}, ${k}, ${target}
+  python: ({ target, k }) => E.code(`n, d, k, target = ${n}, ${d}, ${k}, ${target}
 
 def uniform(state):
     while True:
@@ -106,8 +102,7 @@ model = InnerProduct([user], np.vstack([items, target * user]))
 split = Split.from_pairs([], [], [0], [n], n_users=1, n_items=n + 1)
 ranks = Ranks.from_model(model, split, up_to=k)
 print(f"exact rank {ranks.best[0]}" if ranks.n_ranked[0] else f"beyond {k}")
-print(ranks.n_scores, "scores, as the package goes on by blocks of 64 and more")
-`,
+print(ranks.n_scores, "scores, as the package goes on by blocks of 64 and more")`),
   show,
 });
 })();

@@ -36,7 +36,7 @@ E.add("weight", {
     ["100 negatives, k = 10 (Kang and McAuley 2018)", { metric: "Recall", k: 10, n: 3416, m: 100 }],
     ["999 negatives, k = 10 (MLPerf 2018)", { metric: "Recall", k: 10, n: 26744, m: 999 }],
   ],
-  python: (form) => E.code([E.metricCode(form).split("(")[0], "Draw"], `ranks = np.array([${
+  python: (form) => E.code(`ranks = np.array([${
     ranksOf(form.n).join(", ")}])
 metric = ${E.metricCode(form)}
 draw = ${E.drawCode(form)}
