@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from sampled_metrics import Draw, Ranks
 
-__all__ = ["capped_error", "mean_rank_hits", "merged_pmf", "settled", "with_itself_pmf"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Ties = Literal["won", "random", "lost"]

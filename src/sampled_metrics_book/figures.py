@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-__all__ = ["histogram", "intervals", "label_lines", "slope_chart"]
-
 OTHER = "0.6"  # a recommender that the figure is not about
 
 

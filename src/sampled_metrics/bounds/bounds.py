@@ -37,8 +37,6 @@ from sampled_metrics.sampling import (
     sampled_values,
 )
 
-__all__ = ["Bounds", "identified_set", "metric_bounds"]
-
 MAX_GROUPS = 16  # of instances with similar numbers of items
 SLACK = 1e-7  # of the band: the solver's tolerance; at less, what is just possible seems impossible
 

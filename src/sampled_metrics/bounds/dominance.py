@@ -12,8 +12,6 @@ from sampled_metrics._arguments import FloatArray, IntArray, as_choice, refuse
 from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, ranges
 from sampled_metrics.sampling import check_single
 
-__all__ = ["Dominance", "dominates"]
-
 PIECE = 2**20  # steps of the curves that are in memory at once, about
 
 

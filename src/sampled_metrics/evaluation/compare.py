@@ -40,8 +40,6 @@ from sampled_metrics.evaluation.intervals import Units, units
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw
 
-__all__ = ["Comparison", "Power", "compare"]
-
 
 class Power(NamedTuple):
     """The probabilities that the whole interval of a difference is on one side of 0.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Evaluation"]
-
 Column = tuple[str, str]  # a metric and an estimator, by their names
 
 

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from sampled_metrics.io._columns import TableLike
 
-__all__ = ["from_recommendations"]
-
 LARGEST_ITEM = 2**63 - 1
 ROWS = {"predictions": (list, tuple), "labels": (list, tuple, Set, Mapping)}
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     ByUser = TableLike | Mapping[Any, Iterable[Any]]
 
-__all__ = ["from_scores"]
-
 PIECE = 2**18  # scores that are compared together, so that they stay in the cache
 FEW = 32  # up to so many relevant items of a user are counted, of more the scores are sorted
 

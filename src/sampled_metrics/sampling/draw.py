@@ -55,8 +55,6 @@ from sampled_metrics.sampling._probabilities import (
 from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
 from sampled_metrics.sampling.weighted import Replacement, WeightedDraw, as_replacement
 
-__all__ = ["Draw"]
-
 MAX_HYPERGEOMETRIC = 10**9  # of NumPy's generator
 RARE = 1e-18  # a number of different items that is less likely changes no digit of a mean
 

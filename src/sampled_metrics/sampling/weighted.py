@@ -36,8 +36,6 @@ from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling._probabilities import blocks, probabilities
 from sampled_metrics.sampling._terms import sampled_values
 
-__all__ = ["WeightedDraw"]
-
 Method = Literal["exact", "approximate"]
 Replacement = bool | Literal["merged"]
 

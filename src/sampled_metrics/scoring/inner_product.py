@@ -10,8 +10,6 @@ import numpy as np
 from sampled_metrics._arguments import FloatArray, IntArray, as_array, as_integers, refuse
 from sampled_metrics.scoring._counting import on_a_device, on_host
 
-__all__ = ["InnerProduct"]
-
 MOST_COLUMNS = 2**22  # for which the margin is proven
 PIECE = 2**17  # numbers that are worked on together, so that they stay in the cache
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     SetOfPairs: TypeAlias = sparse.sparray | sparse.spmatrix | ByUser
 
-__all__ = ["Recommender", "from_model"]
-
 MOST_INSTANCES = 2**14  # in a walk at once
 FEW_PAIRS = 0.02  # of all pairs: their scores cost less one by one than all do as a product
 FEW_SCORES, MOST_SCORES = 2**20, 2**27  # in memory at once, unless a block size is given

@@ -37,8 +37,6 @@ from sampled_metrics.io import column_names, open_table, read_integers, read_tex
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["Split", "leave_last_out", "read_split"]
-
 Pairs = tuple[IntArray, IntArray]  # of users and items, by number
 Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
 
@@ -261,6 +259,7 @@ def _same_length(part: str, users: IntArray, items: IntArray) -> None:
 
 
 def pair_name(user: int, item: int, names: Names) -> str:
+    """Return how an error names a pair."""
     user_name, item_name = (
         number if known is None else known[number]
         for number, known in zip((user, item), names, strict=True)
