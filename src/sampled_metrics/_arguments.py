@@ -399,6 +399,28 @@ def repeated(ids: NDArray[Any]) -> IntArray:
     return np.flatnonzero(pd.Series(ids).duplicated())
 
 
+def each_once(name: str, users: NDArray[Any]) -> None:
+    """Refuse a user who is there twice."""
+    for x in repeated(users)[:1]:
+        raise ValueError(f"{name} has user {shown(users.tolist()[x])} twice; give each user once")
+
+
+def find_users(
+    name: str, theirs: NDArray[Any], known: NDArray[Any], rule: str = "; give it for each user"
+) -> IntArray:
+    """Return where each of the known users is among theirs, or name one who is missing."""
+    import pandas as pd
+
+    each_once(name, theirs)
+    index, wanted = (pd.Index(users, tupleize_cols=False) for users in (theirs, known))
+    places = index.get_indexer(wanted).astype(np.int64)
+    for x in np.flatnonzero(places < 0)[:1]:
+        unlike = (known.dtype.kind == "O") != (theirs.dtype.kind == "O")
+        how = ", all by integers or none" if unlike else ""
+        raise ValueError(f"{name} lacks user {shown(known.tolist()[x])}{rule}{how}")
+    return places
+
+
 def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]:
     """Return numbers in the order of first appearance in any column, and the distinct ids."""
     import pandas as pd

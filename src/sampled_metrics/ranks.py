@@ -28,6 +28,7 @@ from sampled_metrics._arguments import (
     as_integers,
     as_numbers,
     as_users,
+    each_once,
     entries,
     factorize,
     index_of,
@@ -41,7 +42,6 @@ from sampled_metrics._arguments import (
     reject,
     repeated,
     same_index,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -670,8 +670,7 @@ def users_of(name: str, given: Any) -> NDArray[Any] | None:
     if (index := index_of(given)) is None:
         return None
     users = as_users(f"{name}.index", index, (len(given),), name)
-    for x in repeated(users)[:1]:
-        raise ValueError(f"{name} has user {shown(users.tolist()[x])} twice; give each user once")
+    each_once(name, users)
     return users
 
 

@@ -8,7 +8,8 @@ variance from these three sources, follow from exact ranks without a simulation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil, inf, isfinite, nan, sqrt
+from math import ceil, erfc, inf, isfinite, nan, sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -213,7 +214,7 @@ class Comparison:
         lead = self._lead(self.standard_error)
         if not lead > 0:
             return inf
-        ratio = _normal_quantile(p) / lead
+        ratio = NormalDist().inv_cdf(p) / lead
         needed = self.n_users * ratio * ratio  # a power of a float would not overflow to infinity
         return inf if needed == inf else max(1, ceil(needed))
 
@@ -374,16 +375,8 @@ def each_column(
 
 
 def _two_sided(confidence: float) -> float:
-    return _normal_quantile((1 + as_confidence("confidence", confidence)) / 2)
+    return -NormalDist().inv_cdf((1 - as_confidence("confidence", confidence)) / 2)
 
 
 def _normal_cdf(z: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(z))
-
-
-def _normal_quantile(p: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(p))
+    return erfc(-z / sqrt(2)) / 2

@@ -19,6 +19,7 @@ from sampled_metrics._arguments import (
     as_ids,
     as_integer,
     as_integers,
+    find_users,
     index_of,
     refuse,
     reject,
@@ -476,14 +477,8 @@ def _labels(given: Any) -> Any:
 
 def _of_users(name: str, given: Any, users: NDArray[Any]) -> NDArray[Any]:
     """Return what a dict or Series says of these users."""
-    import pandas as pd
-
-    known = pd.Index(as_ids(f"the users of {name}", _labels(given)), tupleize_cols=False)
-    for i in np.flatnonzero(known.duplicated())[:1]:
-        raise ValueError(f"{name} has user {shown(known[i])} twice; give each user once")
-    at = known.get_indexer(pd.Index(users, tupleize_cols=False))
-    for x in np.flatnonzero(at < 0)[:1]:
-        raise ValueError(f"{name} lacks user {shown(users.tolist()[x])}; give it for each user")
+    theirs = as_ids(f"the users of {name}", _labels(given))
+    at = find_users(name, theirs, users)
     values = [*given.values()] if isinstance(given, Mapping) else given.to_numpy()
     each: NDArray[Any] = np.asarray(values)[at]
     return each

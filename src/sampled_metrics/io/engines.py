@@ -30,11 +30,7 @@ from sampled_metrics._arguments import (
     reject,
     shown,
 )
-from sampled_metrics.io._columns import (
-    column_names,
-    found_columns,
-    refuse_unreadable,
-)
+from sampled_metrics.io._columns import column_names, found_columns, refuse_unreadable
 from sampled_metrics.io._pairs import refuse_least, refuse_ratings
 from sampled_metrics.io.rank_tables import LEAST, REALS, further_columns, ranks_by_name
 from sampled_metrics.metrics import NDCG, Metric

@@ -22,7 +22,6 @@ from sampled_metrics._arguments import (
     IntArray,
     as_array,
     as_choice,
-    as_flag,
     as_generator,
     as_integer,
     as_kind,
@@ -312,9 +311,11 @@ class WeightedDraw:
 
 def as_replacement(given: Any) -> Any:
     """Return whether an item may be drawn twice, or "merged"."""
-    if not isinstance(given, str):
-        return as_flag("replacement", given)
-    return given if given == "merged" else reject("replacement", given, 'True, False or "merged"')
+    if isinstance(given, str) and given == "merged":
+        return given
+    if not isinstance(given, bool | np.bool_):
+        reject("replacement", given, 'True, False or "merged"')
+    return bool(given)
 
 
 def _relative(weights: FloatArray) -> FloatArray:

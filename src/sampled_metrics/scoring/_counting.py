@@ -172,6 +172,14 @@ def on_host(array: Any) -> NDArray[Any]:
     return np.asarray(to_device(array, "cpu"))
 
 
+def take_rows(array: Any, rows: IntArray) -> Any:
+    """Return some rows of an array on a device, where they are."""
+    from array_api_compat import array_namespace, device
+
+    xp = array_namespace(array)  # a copy, as torch warns of what is read-only
+    return xp.take(array, xp.asarray(np.array(rows), device=device(array)), axis=0)
+
+
 class DeviceBlock(Block):
     """The same for an array of any other library, by the array API standard.
 
@@ -188,7 +196,7 @@ class DeviceBlock(Block):
         return self.xp.take(self.xp.reshape(self.scores, (-1,)), self.on_device(places))
 
     def take_rows(self, rows: IntArray) -> Any:
-        return self.xp.take(self.scores, self.on_device(rows), axis=0)
+        return take_rows(self.scores, rows)
 
     def repeat(self, values: Any, lengths: IntArray) -> Any:
         return self.xp.take(values, self.on_device(np.repeat(np.arange(len(lengths)), lengths)))

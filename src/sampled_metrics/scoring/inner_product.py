@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_array, as_integers, refuse
-from sampled_metrics.scoring._counting import on_a_device, on_host
+from sampled_metrics.scoring._counting import on_a_device, on_host, take_rows
 
 MOST_COLUMNS = 2**22  # for which the margin is proven
 PIECE = 2**17  # numbers that are worked on together, so that they stay in the cache
@@ -205,12 +205,10 @@ class InnerProduct:
         given = getattr(self, name)
         if not on_a_device(given):
             return np.asarray(given[at], dtype=np.float64)
-        from array_api_compat import array_namespace, device
+        from array_api_compat import array_namespace
 
         xp = array_namespace(given)
-        places = xp.asarray(np.array(at), device=device(given))  # torch warns of read-only ones
-        taken = xp.take(given, places, axis=0)
-        return np.array(on_host(xp.astype(taken, xp.float64)))
+        return np.array(on_host(xp.astype(take_rows(given, at), xp.float64)))
 
 
 def _numbers(name: str, given: Any, n_dims: int) -> Any:

@@ -23,7 +23,7 @@ from sampled_metrics._arguments import (
 )
 from sampled_metrics.io import pairs_of
 from sampled_metrics.ranks import Ranks, gathered
-from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host
+from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host, take_rows
 from sampled_metrics.scoring._walk import Pairs, Products, Shelf, Walk
 from sampled_metrics.scoring.inner_product import InnerProduct
 from sampled_metrics.scoring.split import Split, pair_name
@@ -355,7 +355,7 @@ def as_model(model: Any, split: Split) -> Model:
         )
     matrix = _checked("model", model, split.train.shape)
     if on_a_device(matrix):
-        return Model("model", lambda users: _take_rows(matrix, users), split.n_items)
+        return Model("model", partial(take_rows, matrix), split.n_items)
     matrix = as_csr(matrix) if hasattr(matrix, "tocsr") else matrix
     return Model("model", lambda users: matrix[users], split.n_items)
 
@@ -395,13 +395,6 @@ def _check_shape(name: str, scores: Any, shape: tuple[int, int], *, real: bool) 
             f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "
             f"users; it must be real numbers of shape {shape}"
         )
-
-
-def _take_rows(matrix: Any, users: IntArray) -> Any:
-    from array_api_compat import array_namespace, device
-
-    xp = array_namespace(matrix)
-    return xp.take(matrix, xp.asarray(users, device=device(matrix)), axis=0)
 
 
 @dataclass(frozen=True)
