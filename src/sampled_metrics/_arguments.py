@@ -289,10 +289,15 @@ def no_index(name: str, value: object, of: str = "the ranks") -> None:
         raise ValueError(f"{name} has an index; pass {name}.to_numpy() in the order of {of}")
 
 
+def keys_of(value: object) -> Any:
+    """Return the keys of a dict, or the index that a Series carries, or None."""
+    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
+    return [*value] if by_name else index_of(value)  # type: ignore[misc]
+
+
 def labels_of(value: object) -> Any:
     """Return the keys of a dict or an index, or None: 0, 1, ... are no labels."""
-    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
-    labels = [*value] if by_name else index_of(value)  # type: ignore[misc]
+    labels = keys_of(value)
     return None if labels is None or list(labels) == list(range(len(labels))) else labels
 
 
@@ -397,28 +402,6 @@ def repeated(ids: NDArray[Any]) -> IntArray:
     if ids.dtype.kind == "i" and (ids[1:] > ids[:-1]).all():  # quick, and often so
         return np.empty(0, np.int64)
     return np.flatnonzero(pd.Series(ids).duplicated())
-
-
-def each_once(name: str, users: NDArray[Any]) -> None:
-    """Refuse a user who is there twice."""
-    for x in repeated(users)[:1]:
-        raise ValueError(f"{name} has user {shown(users.tolist()[x])} twice; give each user once")
-
-
-def find_users(
-    name: str, theirs: NDArray[Any], known: NDArray[Any], rule: str = "; give it for each user"
-) -> IntArray:
-    """Return where each of the known users is among theirs, or name one who is missing."""
-    import pandas as pd
-
-    each_once(name, theirs)
-    index, wanted = (pd.Index(users, tupleize_cols=False) for users in (theirs, known))
-    places = index.get_indexer(wanted).astype(np.int64)
-    for x in np.flatnonzero(places < 0)[:1]:
-        unlike = (known.dtype.kind == "O") != (theirs.dtype.kind == "O")
-        how = ", all by integers or none" if unlike else ""
-        raise ValueError(f"{name} lacks user {shown(known.tolist()[x])}{rule}{how}")
-    return places
 
 
 def factorize(columns: dict[str, NDArray[Any]]) -> tuple[IntArray, NDArray[Any]]:

@@ -110,12 +110,8 @@ def merged_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArra
 
     Parameters
     ----------
-    ranks : Ranks
-        Exact ranks, one relevant item per instance.
-    n_samples : int
-        Number of drawn items m.
-    k : int
-        How many sampled ranks to look at.
+    ranks, n_samples, k
+        As in `with_itself_pmf`.
     ties : {"won", "random", "lost"}
         What happens to the held-out item where it is added to the sample. Where it was drawn, its
         place among the others is random, unless ties are always won.
@@ -147,10 +143,8 @@ def mean_rank_hits(ranks: Ranks, n_samples: int, k: int) -> FloatArray:
 
     Parameters
     ----------
-    ranks : Ranks
-        Exact ranks, one relevant item per instance.
-    n_samples : int
-        Number of draws m.
+    ranks, n_samples
+        As in `with_itself_pmf`.
     k : int
         The cutoff.
 

@@ -104,10 +104,8 @@ def intervals(
     table : DataFrame
         Columns "value", "low" and "high", with the rows in the order from top to bottom. If there
         is a column "exact", diamonds mark its values.
-    ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
-    fmt : str, default "{:.1f}"
-        How values are written.
+    ax, fmt
+        As in `slope_chart`.
     colors : mapping of str to str, default `COLORS`
         The color of each row, by its name.
 

@@ -393,7 +393,7 @@ def test_a_device_without_float64(monkeypatch):
         (([2], [0]), "users[0] is 2; users must be at most the last user's number"),
         (([0], [-1]), "items[0] is -1; items must be at least 0"),
         (([0, 1], [0]), "users has shape (2,), items has shape (1,); give two flat lists of one"),
-        (([[0]],), "users has shape (1, 1); users must be flat"),
+        (([[0]],), "users has shape (1, 1); users must be one flat list"),
     ],
 )
 def test_pairs_without_a_score(pairs, message):

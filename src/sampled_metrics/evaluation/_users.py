@@ -14,15 +14,14 @@ from sampled_metrics._arguments import (
     as_array,
     as_named,
     as_users,
-    find_users,
-    index_of,
     is_table,
+    keys_of,
     labels_of,
     no_index,
     refuse,
     shown,
 )
-from sampled_metrics.ranks import Ranks, as_ranks, check_exact, check_one_each, users_of
+from sampled_metrics.ranks import Ranks, as_ranks, check_exact, check_one_each, find_users, users_of
 from sampled_metrics.sampling import Draw, check_is_sample
 from sampled_metrics.sampling import as_draw as as_uniform
 
@@ -190,7 +189,7 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
 
     if hasattr(type(values), "columns"):
         raise ValueError(f"{name} is a {type(values).__name__}; pass a dict or Series by user")
-    index = list(values) if isinstance(values, Mapping) else index_of(values)
+    index = keys_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
         no_index(name, values)
         each = _unmixed(name, values)

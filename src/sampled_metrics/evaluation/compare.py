@@ -39,7 +39,7 @@ from sampled_metrics.evaluation._moments import (
 from sampled_metrics.evaluation._users import Given, aligned, as_draw, sizes_for
 from sampled_metrics.evaluation.intervals import Units, units
 from sampled_metrics.metrics import Metric
-from sampled_metrics.sampling import Draw
+from sampled_metrics.sampling import Draw, check_own_samples
 
 
 class Power(NamedTuple):
@@ -346,15 +346,6 @@ def compare(
     one, other = (sampled_moments(ranks, tables) for ranks in both)
     ties = sum(variance_of_ties(ranks, tables) for ranks in both)
     return each_column(one, other, ties, truth, alone)[0]
-
-
-def check_own_samples(draw: Draw) -> None:
-    """Refuse one sample for all users, as its errors do not average out."""
-    if draw.shared:
-        raise ValueError(
-            "draw.shared is True; how far one sample for all users moves a difference does not "
-            "follow from ranks: compare exact ranks, or sample for each user"
-        )
 
 
 def each_column(

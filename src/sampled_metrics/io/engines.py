@@ -332,8 +332,7 @@ def rank_table_from_recommendations(
     user, item, rank, relevance : str
         What the columns are called, in both tables.
     min_relevance : float, optional
-        The least relevance that counts as relevant. By default all above 0, and relevances that
-        look like ratings are refused.
+        As in `rank_table_from_scores`.
 
     Returns
     -------

@@ -174,7 +174,7 @@ def write_ranks(
     Parameters
     ----------
     recommenders : mapping from str to Ranks or array_like of int
-        The ranks of each recommender, by its name.
+        As in `rank_table`.
     path : path
         A file whose name ends in .parquet or .csv. An existing file is overwritten.
 

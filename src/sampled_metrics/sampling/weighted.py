@@ -241,10 +241,8 @@ class WeightedDraw:
         ----------
         above : array_like of bool, shape (n_items,) or (n_instances, n_items)
             As in `pmf`.
-        repeats : int, optional
-            How many times to draw for every mask.
-        rng : None, int, SeedSequence or Generator
-            Source of randomness, as in SciPy; None draws differently each time.
+        repeats, rng
+            As in `Draw.rvs`, for every mask.
 
         Returns
         -------

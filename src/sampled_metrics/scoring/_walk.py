@@ -31,10 +31,8 @@ class Walk:
         The instances, sorted by user.
     order : array of int64, shape (n_items,)
         The items in the order of the walk.
-    lists : scipy.sparse.csr_array, shape (n, n_items)
-        Of each instance, the items that are the candidates, or those that are not.
-    only : bool
-        Whether they are the candidates.
+    lists, only
+        As in `Block`.
     limit : int
         The last rank of interest.
     """

@@ -127,8 +127,7 @@ class InnerProduct:
                 f"{most['item_vectors']:.0e}, whose products may overflow; divide one by its "
                 "largest number"
             )
-        for name, given in made.items():
-            object.__setattr__(self, name, given)
+        vars(self).update(made)
 
     def scores(self, users: Any, items: Any = None) -> FloatArray:
         """Compute scores by their definition.
@@ -156,9 +155,7 @@ class InnerProduct:
         array([17.5, 11. ])
         """
         last = self.user_vectors.shape[0] - 1
-        rows = as_integers("users", users, 0, last, "the last user's number")
-        if rows.ndim != 1:
-            raise ValueError(f"users has shape {rows.shape}; users must be flat")
+        rows = as_integers("users", users, 0, last, "the last user's number", flat=True)
         if items is None:
             return self._all(rows)
         last = self.item_vectors.shape[0] - 1

@@ -224,7 +224,12 @@ def walker(
     if isinstance(model, type) or not callable(given):
         return None
     if isinstance(model, InnerProduct):
-        _check_sizes(model, split)
+        shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
+        if shape != split.train.shape:
+            raise ValueError(
+                f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those "
+                f"of the split's {split.n_users} users and {split.n_items} items"
+            )
         few = rule.only and rule.lists.nnz < FEW_PAIRS * split.n_users * split.n_items
     elif takes_items(given):
         few = True
@@ -246,15 +251,6 @@ def walker(
         return make(users, split.items[instances], order, lists, only=rule.only, limit=most)
 
     return begin
-
-
-def _check_sizes(model: InnerProduct, split: Split) -> None:
-    shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
-    if shape != split.train.shape:
-        raise ValueError(
-            f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those of "
-            f"the split's {split.n_users} users and {split.n_items} items"
-        )
 
 
 def takes_items(scores: Any) -> bool:
@@ -368,13 +364,20 @@ def _checked(name: str, given: Any, shape: tuple[int, int]) -> Any:
             "items in the split's order: use filled(-np.inf) or to_numpy()"
         )
     if on_a_device(given):
-        return _checked_tensor(name, given, shape)
-    scores = given if hasattr(given, "tocsr") else as_array(name, given)
-    _check_shape(name, scores, shape, real=scores.dtype.kind in "fiub")
+        scores, real = _tensor(name, given)
+    else:
+        scores = given if hasattr(given, "tocsr") else as_array(name, given)
+        real = scores.dtype.kind in "fiub"
+    if tuple(scores.shape) != shape or not real:
+        raise ValueError(
+            f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "
+            f"users; it must be real numbers of shape {shape}"
+        )
     return scores
 
 
-def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
+def _tensor(name: str, scores: Any) -> tuple[Any, bool]:
+    """Return a dense tensor that can be compared, and whether it holds real numbers."""
     from array_api_compat import array_namespace, is_torch_array
 
     if is_torch_array(scores):
@@ -384,17 +387,7 @@ def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
     xp = array_namespace(scores)
     if xp.isdtype(scores.dtype, "bool"):  # which the standard does not compare
         scores = xp.astype(scores, xp.uint8)
-    real = xp.isdtype(scores.dtype, ("real floating", "integral"))
-    _check_shape(name, scores, shape, real=real)
-    return scores
-
-
-def _check_shape(name: str, scores: Any, shape: tuple[int, int], *, real: bool) -> None:
-    if tuple(scores.shape) != shape or not real:
-        raise ValueError(
-            f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "
-            f"users; it must be real numbers of shape {shape}"
-        )
+    return scores, bool(xp.isdtype(scores.dtype, ("real floating", "integral")))
 
 
 @dataclass(frozen=True)
