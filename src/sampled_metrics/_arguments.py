@@ -289,10 +289,15 @@ def no_index(name: str, value: object, of: str = "the ranks") -> None:
         raise ValueError(f"{name} has an index; pass {name}.to_numpy() in the order of {of}")
 
 
+def keys_of(value: object) -> Any:
+    """Return the keys of a dict, or the index that a Series carries, or None."""
+    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
+    return [*value] if by_name else index_of(value)  # type: ignore[misc]
+
+
 def labels_of(value: object) -> Any:
     """Return the keys of a dict or an index, or None: 0, 1, ... are no labels."""
-    by_name = isinstance(value, Mapping) and not hasattr(value, "toarray")  # SciPy has a dict, too
-    labels = [*value] if by_name else index_of(value)  # type: ignore[misc]
+    labels = keys_of(value)
     return None if labels is None or list(labels) == list(range(len(labels))) else labels
 
 

@@ -387,7 +387,7 @@ def _as_sample(name: str, ranks: Ranks, draw: Draw, catalog: int) -> Ranks:
     n = ranks.n_relevant + draw.n_samples
     if ranks.catalog is not None and (ranks.catalog != catalog).any():
         raise ValueError(f"--catalog is {catalog}, and {name} is of another catalog in the file")
-    return ranks.with_sizes(n_items=n, catalog=catalog + 0 * n)
+    return ranks.replaced(n_items=n, catalog=catalog + 0 * n)
 
 
 def _draw(options: Any) -> Draw | None:

@@ -7,7 +7,7 @@ relevant item for each instance, is accepted wherever a `Ranks` is, and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -26,6 +26,7 @@ from sampled_metrics._arguments import (
     as_generator,
     as_integer,
     as_integers,
+    as_names,
     as_numbers,
     as_users,
     entries,
@@ -38,11 +39,14 @@ from sampled_metrics._arguments import (
     one_or_one_each,
     read_only,
     refuse,
-    reject,
     repeated,
     same_index,
     shown,
 )
+
+if TYPE_CHECKING:
+    from sampled_metrics.io import rank_tables, recommendations, scores, trec
+    from sampled_metrics.scoring import scoring
 
 __all__ = ["Ranks"]
 
@@ -156,89 +160,14 @@ class Ranks:
 
     n_scores: ClassVar[int | None] = None  # no field: what is made from these ranks has none
 
-    if TYPE_CHECKING:  # what the rooms above add, which say more of it
-
-        @staticmethod
-        def from_scores(
-            scores: Any,
-            relevant: Any = None,
-            *,
-            exclude: Any = None,
-            absent: Literal["refuse", "missed", "left out"] = "refuse",
-            catalog: Any = None,
-            weights: Any = None,
-            min_relevance: float | None = None,
-            user: str = "user",
-            item: str = "item",
-            score: str = "score",
-            relevance: str = "relevance",
-        ) -> Ranks:
-            """Rank each relevant item among all candidates of its user, by their scores."""
-
-        @staticmethod
-        def from_recommendations(
-            predictions: Any,
-            labels: Any,
-            *,
-            absent: Literal["refuse", "missed", "left out"] = "refuse",
-            catalog: Any = None,
-            weights: Any = None,
-            min_relevance: float | None = None,
-            user: str = "user",
-            item: str = "item",
-            rank: str = "rank",
-            score: str = "score",
-            relevance: str = "relevance",
-        ) -> Ranks:
-            """Find the relevant items in lists of recommended items."""
-
-        @staticmethod
-        def from_run(
-            run: Any,
-            qrels: Any,
-            *,
-            absent: Literal["refuse", "missed", "left out"] = "refuse",
-            catalog: Any = None,
-            weights: Any = None,
-            min_relevance: float | None = None,
-        ) -> Ranks:
-            """Find the relevant documents in a run of trec_eval's form."""
-
-        @staticmethod
-        def from_model(
-            model: Any,
-            split: Any,
-            *,
-            exclude: Any = None,
-            candidates: Any = None,
-            up_to: int | None = None,
-            block_size: int | None = None,
-            progress: bool = True,
-        ) -> Ranks:
-            """Rank each held-out item among all items except the user's training items."""
-
-        @staticmethod
-        def read(
-            table: Any,
-            *,
-            recommender: str | None = "recommender",
-            user: str = "user",
-            rank: str = "rank",
-            n_tied: str = "n_tied",
-            n_items: Any = "n_items",
-            catalog: Any = "catalog",
-            relevance: str = "relevance",
-            n_predicted: str = "n_predicted",
-            min_relevance: float | None = None,
-            ignore: Sequence[str] = (),
-        ) -> dict[str, Ranks]:
-            """Read the ranks of each recommender from a table with a row for each item."""
-
-        def to_frame(self, recommender: str = "ranks") -> Any:
-            """Return these ranks as a table with a row for each relevant item."""
-
-        def write(self, path: Any, recommender: str = "ranks") -> None:
-            """Write that table to a .parquet or .csv file."""
+    if TYPE_CHECKING:  # the rooms above give it these doors, which make ranks and keep them
+        from_scores = staticmethod(scores.from_scores)
+        from_recommendations = staticmethod(recommendations.from_recommendations)
+        from_run = staticmethod(trec.from_run)
+        from_model = staticmethod(scoring.from_model)
+        read = staticmethod(rank_tables.read_ranks)
+        to_frame = rank_tables.to_frame
+        write = rank_tables.write
 
     def __init__(
         self,
@@ -338,15 +267,14 @@ class Ranks:
         same_index(ranks=ranks, gains=gains, n_items=n_items, users=users)
         given, counts = flattened("ranks", ranks, as_integers, Set)
         own = labels_of(ranks) if users is None else users
-        names = None if own is None else as_users("users", own, counts.shape, "ranks").copy()
+        if own is not None:
+            own = as_users("users", own, counts.shape, "ranks")
+        names = as_names("users", own, len(counts))
         if labels_of(users) is None:
             labeled_by(
                 names, ranks=ranks, gains=gains, n_items=n_items, n_relevant=n_relevant,
                 catalog=catalog,
             )  # fmt: skip
-        if names is not None:
-            for x in repeated(names)[:1]:
-                reject(f"users[{x}]", names.tolist()[x], "different from all others")
         instance = np.repeat(np.arange(len(counts)), counts)
         order = np.lexsort((given, instance))
         values = given[order]
@@ -551,17 +479,11 @@ class Ranks:
 
     def with_best(self, best: IntArray, **more: Any) -> Ranks:
         """Return the same instances with ranks without ties, from values that were checked."""
-        made = {field.name: getattr(self, field.name) for field in fields(self)}
-        del made["n_tied"]
-        return trusted(**made | {"best": best} | more)
+        return self.replaced(**{"best": best, "n_tied": None} | more)
 
-    def with_sizes(self, **sizes: Any) -> Ranks:
-        """Return the same ranks with other numbers of items or catalogs, which were checked."""
-        made = object.__new__(Ranks)
-        sizes = {name: read_only(each) for name, each in sizes.items()}
-        made.__dict__.update(self.__dict__ | sizes)
-        made.__dict__.pop("is_sample", None)
-        return made
+    def replaced(self, **more: Any) -> Ranks:
+        """Return the same ranks with other values of some attributes, which were checked."""
+        return trusted(**{field.name: getattr(self, field.name) for field in fields(self)} | more)
 
 
 def trusted(best: IntArray, offsets: IntArray, n_relevant: IntArray, **more: Any) -> Ranks:
@@ -676,7 +598,7 @@ def as_ranks(
                 refuse("n_items", n, n != given.n_items, rule, given.n_items)
                 return given, shape
             check_within(name, given, n)
-            given = given.with_sizes(n_items=n)
+            given = given.replaced(n_items=n)
         return given, shape
     values = as_integers(name, given, lists=FROM_LISTS)
     if n_items is None:
@@ -741,9 +663,30 @@ def users_of(name: str, given: Any) -> NDArray[Any] | None:
     if (index := index_of(given)) is None:
         return None
     users = as_users(f"{name}.index", index, (len(given),), name)
+    each_once(name, users)
+    return users
+
+
+def each_once(name: str, users: NDArray[Any]) -> None:
+    """Refuse a user who is there twice."""
     for x in repeated(users)[:1]:
         raise ValueError(f"{name} has user {shown(users.tolist()[x])} twice; give each user once")
-    return users
+
+
+def find_users(
+    name: str, theirs: NDArray[Any], known: NDArray[Any], rule: str = "; give it for each user"
+) -> IntArray:
+    """Return where each of the known users is among theirs, or name one who is missing."""
+    import pandas as pd
+
+    each_once(name, theirs)
+    index, wanted = (pd.Index(users, tupleize_cols=False) for users in (theirs, known))
+    places = index.get_indexer(wanted).astype(np.int64)
+    for x in np.flatnonzero(places < 0)[:1]:
+        unlike = (known.dtype.kind == "O") != (theirs.dtype.kind == "O")
+        how = ", all by integers or none" if unlike else ""
+        raise ValueError(f"{name} lacks user {shown(known.tolist()[x])}{rule}{how}")
+    return places
 
 
 def offsets_of(counts: NDArray[Any]) -> IntArray:

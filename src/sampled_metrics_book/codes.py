@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from sampled_metrics import Draw, Ranks
 
-__all__ = ["capped_error", "mean_rank_hits", "merged_pmf", "settled", "with_itself_pmf"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Ties = Literal["won", "random", "lost"]
@@ -112,12 +110,8 @@ def merged_pmf(ranks: Ranks, n_samples: int, k: int, *, ties: Ties) -> FloatArra
 
     Parameters
     ----------
-    ranks : Ranks
-        Exact ranks, one relevant item per instance.
-    n_samples : int
-        Number of drawn items m.
-    k : int
-        How many sampled ranks to look at.
+    ranks, n_samples, k
+        As in `with_itself_pmf`.
     ties : {"won", "random", "lost"}
         What happens to the held-out item where it is added to the sample. Where it was drawn, its
         place among the others is random, unless ties are always won.
@@ -149,10 +143,8 @@ def mean_rank_hits(ranks: Ranks, n_samples: int, k: int) -> FloatArray:
 
     Parameters
     ----------
-    ranks : Ranks
-        Exact ranks, one relevant item per instance.
-    n_samples : int
-        Number of draws m.
+    ranks, n_samples
+        As in `with_itself_pmf`.
     k : int
         The cutoff.
 

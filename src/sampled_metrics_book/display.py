@@ -18,8 +18,6 @@ from sampled_metrics_book.tables import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["both_widths", "in_notebook", "one_width"]
-
 PHONE = 3.75  # inches: the width of the text on a small phone, at 96 pixels an inch
 
 

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["Answer"]
-
 RIGHT = tomllib.loads((files(__package__) / "answers.toml").read_text(encoding="utf-8"))
 GROUPS = re.compile("(?<=[0-9])[ ,_](?=[0-9]{3}(?![0-9]))")  # in 1,234 and 12 345 and 1_000_000
 DIGITS = r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?"

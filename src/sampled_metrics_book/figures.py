@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
-__all__ = ["histogram", "intervals", "label_lines", "slope_chart"]
-
 OTHER = "0.6"  # a recommender that the figure is not about
 
 
@@ -106,10 +104,8 @@ def intervals(
     table : DataFrame
         Columns "value", "low" and "high", with the rows in the order from top to bottom. If there
         is a column "exact", diamonds mark its values.
-    ax : Axes, optional
-        The axes to draw on; by default those of a new figure.
-    fmt : str, default "{:.1f}"
-        How values are written.
+    ax, fmt
+        As in `slope_chart`.
     colors : mapping of str to str, default `COLORS`
         The color of each row, by its name.
 

@@ -11,8 +11,6 @@ import pandas as pd
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["reading_times"]
-
 
 def reading_times(
     reading: Mapping[str, int], levels: Mapping[str, int], folder: str | Path = "."

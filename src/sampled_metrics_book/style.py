@@ -9,8 +9,6 @@ from matplotlib import font_manager
 from sampled_metrics.evaluation.results import COLORS as PALETTE
 from sampled_metrics_book.display import in_notebook
 
-__all__ = ["COLORS", "FIELD_STYLES", "METRIC_COLORS", "use_style"]
-
 COLORS = dict(zip("ABCXYZ", PALETTE[:3] * 2, strict=True)) | {
     "popular": "#A6761D",
     "random": "#8C8C8C",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from IPython.display import HTML
 
-__all__ = ["table"]
-
 NAMES = ("year", "user")  # at the head of a row, these are numbers that nobody counts with
 
 

@@ -621,7 +621,7 @@ def test_a_metric_of_ones_own_that_needs_the_number_of_items():
         ),
         (
             {"draw": Draw(5, n_items=100, shared=True)},
-            r"draw is Draw\(.*shared=True\); bounds need a sample of each instance's own",
+            "draw.shared is True; how far one sample for all users moves a mean does not follow",
         ),
         ({"draw": Draw(5, n_items=100, replacement="merged")}, "one number of different samples"),
         ({"metric": "AUC"}, "metric is 'AUC'; metric must be a Metric"),

@@ -768,7 +768,7 @@ USUAL = {"metric": Recall(10), "value": 0.66, "draw": Draw(100, n_items=3706)}
         ),
         (
             {"draw": Draw(100, n_items=3706, shared=True)},
-            r"draw is Draw\(.*shared=True\); bounds need a sample of each instance's own",
+            "draw.shared is True; how far one sample for all users moves a mean does not follow",
         ),
         ({"metric": [Recall(10)]}, r"value is 0\.66; value must be a list, such as \[0\.3"),
         ({"metric": []}, r"metric is empty; metric must be a list"),

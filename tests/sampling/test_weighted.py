@@ -321,7 +321,7 @@ def test_a_draw_cannot_be_changed():
         ),
         ({"weights": [0, 0]}, "weights holds no positive weight; some item must have one"),
         ({"weights": pd.Series([1, 2])}, r"weights has an index; pass weights.to_num"),
-        ({"replacement": 1}, "replacement is 1; replacement must be True or False"),
+        ({"replacement": 1}, 'replacement is 1; .* must be True, False or "merged"'),
         ({"replacement": "merge"}, "replacement is 'merge'; .* must be True, False or \"merged\""),
         (
             {"weights": [[1, 1], [5, 0]], "replacement": False},

@@ -393,7 +393,7 @@ def test_a_device_without_float64(monkeypatch):
         (([2], [0]), "users[0] is 2; users must be at most the last user's number"),
         (([0], [-1]), "items[0] is -1; items must be at least 0"),
         (([0, 1], [0]), "users has shape (2,), items has shape (1,); give two flat lists of one"),
-        (([[0]],), "users has shape (1, 1); users must be flat"),
+        (([[0]],), "users has shape (1, 1); users must be one flat list"),
     ],
 )
 def test_pairs_without_a_score(pairs, message):
@@ -458,7 +458,7 @@ def test_every_user_of_a_real_data_set(category):
     lengths = np.linalg.norm(model.item_factors, axis=1, keepdims=True)
     for items in (model.item_factors, model.item_factors / np.maximum(lengths, 1e-9)):
         vectors = InnerProduct(model.user_factors.astype(np.float32), items.astype(np.float32))
-        wanted = Ranks.from_model(lambda users, m=vectors: m.scores(users), split, up_to=100)
+        wanted = Ranks.from_model(vectors.scores, split, up_to=100)
         assert_same(Ranks.from_model(vectors, split, up_to=100), wanted)
         ten = Ranks.from_model(vectors, split, up_to=10)
         assert ten.best.tolist() == wanted.best[wanted.best <= 10].tolist()

@@ -32,12 +32,11 @@ from sampled_metrics.ranks import Ranks
 from sampled_metrics.sampling import (
     Draw,
     as_single,
+    check_own_samples,
     number_of_items,
     one_sampled_each,
     sampled_values,
 )
-
-__all__ = ["Bounds", "identified_set", "metric_bounds"]
 
 MAX_GROUPS = 16  # of instances with similar numbers of items
 SLACK = 1e-7  # of the band: the solver's tolerance; at less, what is just possible seems impossible
@@ -169,10 +168,8 @@ def identified_set(
     shares : array_like of float, shape (n_samples + 1,)
         Probability of each sampled rank, or the share of instances there. A Series may be indexed
         by the sampled ranks 1, 2, ...
-    metric : Metric
-        The metric, such as ``Recall(k=10)``.
-    draw : Draw
-        The draw, with its `n_items`: one number, or one for each instance.
+    metric, draw
+        As in `metric_bounds`.
     band : float
         How far the cumulative shares may be off, 0 or above.
     shape : {None, "unimodal", "decreasing"}
@@ -298,11 +295,7 @@ def _solve(
 def with_own_samples(draw: Draw) -> Draw:
     """Return a draw of which each instance has its own sample: only their errors average out."""
     made = as_single(draw)
-    if made.shared:
-        raise ValueError(
-            f"draw is {made}; bounds need a sample of each instance's own, as the errors of one "
-            "that all share do not average out"
-        )
+    check_own_samples(made)
     return made
 
 

@@ -12,8 +12,6 @@ from sampled_metrics._arguments import FloatArray, IntArray, as_choice, refuse
 from sampled_metrics.ranks import Ranks, as_ranks, check_all_ranked, check_exact, ranges
 from sampled_metrics.sampling import check_single
 
-__all__ = ["Dominance", "dominates"]
-
 PIECE = 2**20  # steps of the curves that are in memory at once, about
 
 
@@ -116,7 +114,12 @@ def dominates(
     else:
         points, lead = _lead_over_ranks(runs, noise)
         points = points if scale == "rank" else (points - 1) / runs.others[0]
-    return _compared(points, lead, noise, size_a * size_b)
+    found: list[Any] = []
+    for side in (1, -1):
+        most = float((side * lead).max())
+        at = points[(side * lead > most - noise).argmax()].item()
+        found += [0.0, None] if most < noise else [most / (size_a * size_b), at]
+    return Dominance(tuple(points[_turns(lead, noise)[1:]].tolist()), *found)
 
 
 class _Runs(NamedTuple):
@@ -204,14 +207,3 @@ def _turns(lead: NDArray[Any], noise: float) -> IntArray:
     apart = np.flatnonzero(np.abs(lead) >= noise)
     turned: IntArray = apart[np.diff(np.sign(lead[apart]), prepend=0) != 0]
     return turned
-
-
-def _compared(points: NDArray[Any], lead: FloatArray, noise: float, total: int) -> Dominance:
-    """Gather what the difference of the curves at these points says; all of it is `total`."""
-    crossings = points[_turns(lead, noise)[1:]]
-    found: list[Any] = []
-    for side in (1, -1):
-        most = float((side * lead).max())
-        at = points[(side * lead > most - noise).argmax()].item()
-        found += [0.0, None] if most < noise else [most / total, at]
-    return Dominance(tuple(crossings.tolist()), *found)

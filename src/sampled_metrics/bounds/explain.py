@@ -28,8 +28,6 @@ from sampled_metrics.sampling import Draw, number_of_items, sampled_values
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Difference", "Explanation", "Explanations", "explain"]
-
 DRAWN = ("n_items", "n_samples", "replacement")
 MOST_SAMPLES = 100_000  # whose probabilities for some thousand ranks take seconds
 MOST_TOGETHER = 2_000  # and for several numbers, about a gigabyte at once

@@ -14,15 +14,6 @@ from sampled_metrics.corrections.fit import Estimator, Problem, as_prior
 from sampled_metrics.metrics import Recall
 from sampled_metrics.sampling import Draw, number_of_items
 
-__all__ = [
-    "BiasVariance",
-    "ConstrainedLeastSquares",
-    "MappedCutoff",
-    "Multinomial",
-    "RankEstimate",
-    "Uncorrected",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Uncorrected(Estimator):

@@ -42,8 +42,6 @@ from sampled_metrics.sampling import (
     term_values,
 )
 
-__all__ = ["CorrectedMetric", "Estimator", "Problem"]
-
 MOST_AT_ONCE = 2**27  # probabilities of a metric that is not smooth: a gigabyte
 MOST_RANKS = 2**20  # whose metric is in memory at once
 

@@ -28,8 +28,6 @@ from sampled_metrics._arguments import (
 from sampled_metrics.ranks import Ranks, as_ranks
 from sampled_metrics.sampling import Draw, as_single, check_single, one_sampled_each, probabilities
 
-__all__ = ["AdaptiveSample", "estimate_rank_distribution", "sample_adaptively"]
-
 MAX_ITERATIONS = 100_000
 
 

@@ -45,14 +45,13 @@ class Tables:
         self, cells: list[Cell], draw: Draw, n_items: IntArray, fit: Fit, *, progress: bool = False
     ) -> None:
         self.cells, self.draw, self.progress = cells, draw, progress
-        self.n_items, self.largest = n_items, int(n_items.max())
+        self.n_items = n_items
         self.replacement = bool(draw.replacement) or fit == "paper"
         if not any(cell.estimator.needs_n_items for cell in cells):
             self.n_items = np.full_like(n_items, n_items.max())
         elif fit == "paper":
             self.n_items = np.full_like(n_items, round(float(n_items.mean())))
         self._kept: dict[tuple[int, int], list[CorrectedMetric]] = {}
-        self._of_any: dict[tuple[int, int], CorrectedMetric] = {}  # by place and number of samples
 
     def groups(
         self, n_samples: IntArray | int, at: Any = slice(None)
@@ -86,14 +85,5 @@ class Tables:
     def _fitted(self, n: int, m: int) -> list[CorrectedMetric]:
         if (n, m) not in self._kept:
             draw = Draw(m, n_items=n, replacement=self.replacement)
-            self._kept[n, m] = [self._cell(place, draw) for place in range(len(self.cells))]
+            self._kept[n, m] = [cell.estimator.fit(cell.metric, draw) for cell in self.cells]
         return self._kept[n, m]
-
-    def _cell(self, place: int, draw: Draw) -> CorrectedMetric:
-        cell, m = self.cells[place], int(draw.n_samples)
-        if cell.estimator.needs_n_items:
-            return cell.estimator.fit(cell.metric, draw)
-        if (place, m) not in self._of_any:
-            draw = Draw(m, n_items=self.largest, replacement=self.replacement)
-            self._of_any[place, m] = cell.estimator.fit(cell.metric, draw)
-        return self._of_any[place, m]

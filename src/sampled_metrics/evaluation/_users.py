@@ -14,23 +14,18 @@ from sampled_metrics._arguments import (
     as_array,
     as_named,
     as_users,
-    index_of,
     is_table,
+    keys_of,
     labels_of,
     no_index,
     refuse,
     shown,
 )
-from sampled_metrics.ranks import (
-    Ranks,
-    as_ranks,
-    check_exact,
-    check_one_each,
-    users_of,
-)
+from sampled_metrics.ranks import Ranks, as_ranks, check_exact, check_one_each, find_users, users_of
 from sampled_metrics.sampling import Draw, check_is_sample
 from sampled_metrics.sampling import as_draw as as_uniform
 
+SAME = ", whom {} has; give all the same users"
 EXAMPLE = '{"mine": Ranks.from_model(model, split)}'
 Given = Ranks | ArrayLike
 
@@ -138,9 +133,9 @@ def aligned(ranks: Mapping[str, Given], called: str = "ranks[{!r}]") -> Aligned:
                 f"{named_by} is of named users, and {nameless} is not; give both users=, or none"
             )
         if known is not None and theirs is not None:
-            made[name] = made[name][_find(name, theirs, first, known)]
+            made[name] = made[name][find_users(name, theirs, known, SAME.format(first))]
             if len(theirs) > len(known):
-                _find(first, known, name, theirs)  # names one who is missing
+                find_users(first, known, theirs, SAME.format(name))  # names one who is missing
         _check_same_users(first, made[first], name, made[name], known)
     if len(made[first]) == 0:
         raise ValueError(f"{first} has no instances; there is nothing to average")
@@ -194,7 +189,7 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
 
     if hasattr(type(values), "columns"):
         raise ValueError(f"{name} is a {type(values).__name__}; pass a dict or Series by user")
-    index = list(values) if isinstance(values, Mapping) else index_of(values)
+    index = keys_of(values)
     if index is None or (group.users is None and not isinstance(values, Mapping)):
         no_index(name, values)
         each = _unmixed(name, values)
@@ -205,7 +200,7 @@ def for_users(name: str, values: Any, group: Aligned) -> NDArray[Any]:
     else:
         given = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
         theirs = as_users(f"the users of {name}", index, (len(given),), name)
-        each = _unmixed(name, given)[_find(name, theirs, "ranks", group.users)]
+        each = _unmixed(name, given)[find_users(name, theirs, group.users)]
     size = len(group.first)
     if each.shape != (size,):
         rule = f"{name} must have one entry per user, {size}"
@@ -228,22 +223,3 @@ def _unmixed(name: str, values: Any) -> NDArray[Any]:
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(f"{name} has values of the types {names}; give them one type")
     return each
-
-
-def _find(name: str, theirs: NDArray[Any], first: str, known: NDArray[Any]) -> IntArray:
-    """Return where each of the known users is among theirs, or name one who is missing."""
-    import pandas as pd
-
-    index = pd.Index(theirs, tupleize_cols=False)
-    if not index.is_unique:
-        user = shown(index[index.duplicated()][0])
-        raise ValueError(f"{name} has user {user} twice; give each user once")
-    places = np.asarray(index.get_indexer(pd.Index(known, tupleize_cols=False)), dtype=np.int64)
-    if (places < 0).any():
-        user = shown(known.tolist()[int(np.argmax(places < 0))])
-        unlike = (known.dtype.kind == "O") != (theirs.dtype.kind == "O")
-        how = ", all by integers or none" if unlike else ""
-        raise ValueError(
-            f"{name} lacks user {user}, whom {first} has; give all the same users{how}"
-        )
-    return places

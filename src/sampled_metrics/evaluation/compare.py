@@ -8,7 +8,8 @@ variance from these three sources, follow from exact ranks without a simulation.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil, inf, isfinite, nan, sqrt
+from math import ceil, erfc, inf, isfinite, nan, sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +39,7 @@ from sampled_metrics.evaluation._moments import (
 from sampled_metrics.evaluation._users import Given, aligned, as_draw, sizes_for
 from sampled_metrics.evaluation.intervals import Units, units
 from sampled_metrics.metrics import Metric
-from sampled_metrics.sampling import Draw
-
-__all__ = ["Comparison", "Power", "compare"]
+from sampled_metrics.sampling import Draw, check_own_samples
 
 
 class Power(NamedTuple):
@@ -215,7 +214,7 @@ class Comparison:
         lead = self._lead(self.standard_error)
         if not lead > 0:
             return inf
-        ratio = _normal_quantile(p) / lead
+        ratio = NormalDist().inv_cdf(p) / lead
         needed = self.n_users * ratio * ratio  # a power of a float would not overflow to infinity
         return inf if needed == inf else max(1, ceil(needed))
 
@@ -349,15 +348,6 @@ def compare(
     return each_column(one, other, ties, truth, alone)[0]
 
 
-def check_own_samples(draw: Draw) -> None:
-    """Refuse one sample for all users, as its errors do not average out."""
-    if draw.shared:
-        raise ValueError(
-            "draw.shared is True; how far one sample for all users moves a difference does not "
-            "follow from ranks: compare exact ranks, or sample for each user"
-        )
-
-
 def each_column(
     one: Moments, other: Moments, ties: FloatArray | float, truth: FloatArray, users: Units
 ) -> list[Comparison]:
@@ -376,16 +366,8 @@ def each_column(
 
 
 def _two_sided(confidence: float) -> float:
-    return _normal_quantile((1 + as_confidence("confidence", confidence)) / 2)
+    return -NormalDist().inv_cdf((1 - as_confidence("confidence", confidence)) / 2)
 
 
 def _normal_cdf(z: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(z))
-
-
-def _normal_quantile(p: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(p))
+    return erfc(-z / sqrt(2)) / 2

@@ -26,8 +26,6 @@ from sampled_metrics.evaluation.results import Evaluation
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling import Draw
 
-__all__ = ["evaluate"]
-
 ROUND = {20, 50, 100, 200, 500, 1000}  # usual numbers of sampled items
 
 

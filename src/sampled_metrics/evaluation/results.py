@@ -15,17 +15,15 @@ from sampled_metrics._arguments import RNG, FloatArray, IntArray, as_flag, as_ge
 from sampled_metrics.bounds import Bounds
 from sampled_metrics.evaluation._fits import Tables
 from sampled_metrics.evaluation._moments import Moments, clean_mean, variance_of_ties
-from sampled_metrics.evaluation.compare import check_own_samples, each_column
+from sampled_metrics.evaluation.compare import each_column
 from sampled_metrics.evaluation.intervals import Units, interval, sign_tests, units
 from sampled_metrics.ranks import Ranks
-from sampled_metrics.sampling import Draw
+from sampled_metrics.sampling import Draw, check_own_samples
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-__all__ = ["Evaluation"]
 
 Column = tuple[str, str]  # a metric and an estimator, by their names
 

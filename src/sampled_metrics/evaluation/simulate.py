@@ -26,8 +26,6 @@ from sampled_metrics.sampling import Draw, as_draw
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["simulate"]
-
 
 def simulate(
     ranks: Mapping[str, Given],

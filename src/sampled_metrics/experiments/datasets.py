@@ -19,8 +19,6 @@ from sampled_metrics.scoring import Split, leave_last_out, read_split
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["load_amazon", "load_movielens_1m", "read_ratings", "read_sequences"]
-
 FOLDER_VARIABLE = "SAMPLED_METRICS_DATA"
 SOURCES = {  # with the checksums as published: of the training file, only git's id
     "ncf": (

@@ -26,8 +26,6 @@ from sampled_metrics.scoring import as_events
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["ItemKNN", "MatrixFactorization"]
-
 INITIAL_SCALE = 0.1  # standard deviation of the random factors before the first iteration
 EVENTS_AT_ONCE = 2**16  # whose factors are copied at once
 PAIRS_AT_ONCE = 2**22  # of items, whose similarities are computed at once

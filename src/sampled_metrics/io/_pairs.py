@@ -19,7 +19,7 @@ from sampled_metrics._arguments import (
     as_ids,
     as_integer,
     as_integers,
-    index_of,
+    keys_of,
     refuse,
     reject,
     shown,
@@ -33,7 +33,7 @@ from sampled_metrics.io._columns import (
     plain,
     refuse_cell,
 )
-from sampled_metrics.ranks import offsets_of
+from sampled_metrics.ranks import find_users, offsets_of
 
 SLOTS = 2**20  # of the table in which items are looked up, so that it fits in the cache;
 MOST_SLOTS = 2**25  # up to so many where a block would have fewer than 16 instances
@@ -98,10 +98,11 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
     """
     n = len(listed)
     codes, wanted_codes, span = _codes(listed.items, wanted.items)
-    if (wanted.counts == 1).all() and _all_equal_and_short(listed.counts):
+    length = listed.counts[0] if n else 0
+    if 0 < length <= SHORT and (wanted.counts == 1).all() and (listed.counts == length).all():
         hits = _compared(codes.reshape(n, -1), wanted_codes)
         if hits is not None:
-            return hits // listed.counts[0], hits
+            return hits // length, hits
     n_rows = max(1, SLOTS // span, min(16, MOST_SLOTS // span))
     row = np.arange(min(n, n_rows)) * span  # the first slot of each of a block's instances
     few = max(listed.items.size, wanted.items.size) < 2**31 - 1
@@ -125,10 +126,6 @@ def find(listed: Items, wanted: Items) -> tuple[IntArray, IntArray]:
         labels.append(start + hits)
         places.append(place[hits] - np.int64(1))
     return np.concatenate(labels), np.concatenate(places)
-
-
-def _all_equal_and_short(counts: IntArray) -> bool:
-    return len(counts) > 0 and 0 < counts[0] <= SHORT and bool((counts == counts[0]).all())
 
 
 def _compared(rows: NDArray[Any], wanted: NDArray[Any]) -> IntArray | None:
@@ -446,7 +443,7 @@ def refuse_twice(gathered: Gathered) -> None:
 
 def by_user(name: str, given: Any, users: NDArray[Any]) -> IntArray:
     """Return a whole number for each of these users: one for all, or what a dict or Series says."""
-    if _labels(given) is not None:
+    if keys_of(given) is not None:
         return as_integers(name, _of_users(name, given, users), flat=True)
     return np.full(len(users), as_integer(name, given))
 
@@ -462,28 +459,17 @@ def catalog_of(given: Any, users: NDArray[Any], n_items: IntArray) -> IntArray:
 
 def weights_of(given: Any, users: NDArray[Any]) -> FloatArray:
     """Return how much each of these users counts."""
-    if _labels(given) is None:
+    if keys_of(given) is None:
         reject("weights", given, "a dict or Series by user")
     weights = _arguments.as_numbers("weights", _of_users("weights", given, users), flat=True)
     refuse("weights", weights, weights == 0, "above 0")
     return weights
 
 
-def _labels(given: Any) -> Any:
-    by_name = isinstance(given, Mapping) and not hasattr(given, "toarray")  # SciPy has a dict, too
-    return [*given] if by_name else index_of(given)
-
-
 def _of_users(name: str, given: Any, users: NDArray[Any]) -> NDArray[Any]:
     """Return what a dict or Series says of these users."""
-    import pandas as pd
-
-    known = pd.Index(as_ids(f"the users of {name}", _labels(given)), tupleize_cols=False)
-    for i in np.flatnonzero(known.duplicated())[:1]:
-        raise ValueError(f"{name} has user {shown(known[i])} twice; give each user once")
-    at = known.get_indexer(pd.Index(users, tupleize_cols=False))
-    for x in np.flatnonzero(at < 0)[:1]:
-        raise ValueError(f"{name} lacks user {shown(users.tolist()[x])}; give it for each user")
+    theirs = as_ids(f"the users of {name}", keys_of(given))
+    at = find_users(name, theirs, users)
     values = [*given.values()] if isinstance(given, Mapping) else given.to_numpy()
     each: NDArray[Any] = np.asarray(values)[at]
     return each

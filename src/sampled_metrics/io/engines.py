@@ -30,11 +30,7 @@ from sampled_metrics._arguments import (
     reject,
     shown,
 )
-from sampled_metrics.io._columns import (
-    column_names,
-    found_columns,
-    refuse_unreadable,
-)
+from sampled_metrics.io._columns import column_names, found_columns, refuse_unreadable
 from sampled_metrics.io._pairs import refuse_least, refuse_ratings
 from sampled_metrics.io.rank_tables import LEAST, REALS, further_columns, ranks_by_name
 from sampled_metrics.metrics import NDCG, Metric
@@ -336,8 +332,7 @@ def rank_table_from_recommendations(
     user, item, rank, relevance : str
         What the columns are called, in both tables.
     min_relevance : float, optional
-        The least relevance that counts as relevant. By default all above 0, and relevances that
-        look like ratings are refused.
+        As in `rank_table_from_scores`.
 
     Returns
     -------

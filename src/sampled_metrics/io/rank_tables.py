@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from sampled_metrics.io._columns import TableLike
 
-__all__ = ["rank_table", "read_ranks", "write_ranks"]
-
 # The columns of numbers, and the least that each may hold; a weight is above 0.
 OF_USERS = {"n_items": 1, "catalog": 1, "up_to": 1, "n_predicted": 0}
 REALS = {"relevance": 0, "weight": 5e-324}
@@ -176,7 +174,7 @@ def write_ranks(
     Parameters
     ----------
     recommenders : mapping from str to Ranks or array_like of int
-        The ranks of each recommender, by its name.
+        As in `rank_table`.
     path : path
         A file whose name ends in .parquet or .csv. An existing file is overwritten.
 

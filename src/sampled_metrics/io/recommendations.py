@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from sampled_metrics.io._columns import TableLike
 
-__all__ = ["from_recommendations"]
-
 LARGEST_ITEM = 2**63 - 1
 ROWS = {"predictions": (list, tuple), "labels": (list, tuple, Set, Mapping)}
 
@@ -91,18 +89,10 @@ def from_recommendations(
         entries for one place are added up, as SciPy does.
         A long table, or the path of one, has one row for each user and relevant item; a column
         `relevance` with the gain is optional.
-    absent : {"refuse", "missed", "left out"}
-        What to do, with dicts and tables, if a user has relevant items but no list in
-        `predictions`: raise an error, count all of them as missed, or leave the user out, which
-        flatters.
+    absent, weights, min_relevance
+        As in `Ranks.from_scores`, where a user of a dict or a table has no list.
     catalog : int, dict or Series, optional
-        Number of items that there are, one for all or by user, where the candidates are a sample
-        of them. The lists then hold all candidates, so each relevant item must be in its user's.
-    weights : dict or Series, optional
-        How much each user counts in a mean, above 0, by user.
-    min_relevance : float, optional
-        The least relevance that counts as relevant: 4 for ratings from 1 to 5, say. By default all
-        above 0, and relevances that look like ratings are refused.
+        As there. The lists then hold all candidates, so each relevant item must be in its user's.
     user, item, rank, score, relevance : str
         The names of the columns, in both tables.
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     ByUser = TableLike | Mapping[Any, Iterable[Any]]
 
-__all__ = ["from_scores"]
-
 PIECE = 2**18  # scores that are compared together, so that they stay in the cache
 FEW = 32  # up to so many relevant items of a user are counted, of more the scores are sorted
 
@@ -140,7 +138,9 @@ def from_scores(
     if relevant is not None:
         sides += [(pairs_of("relevant", relevant, columns, (), ["relevance"]), None)]
     if exclude is not None:
-        sides += [_distinct(pairs_of("exclude", exclude, columns))]
+        gone = pairs_of("exclude", exclude, columns)  # events, which may be repeated
+        key = gone.users.codes * len(gone.items.names) + gone.items.codes
+        sides += [(gone, np.unique(key, return_index=True)[1])]
     users, (listed, *others) = gather(*sides)
     lost = np.empty(0, np.int64)  # users of relevant items, without candidates
     if relevant is None:
@@ -149,7 +149,9 @@ def from_scores(
         place, gains, lost = _found(users, listed, others[0], absent, least)
     left = np.ones(len(listed.items), dtype=bool)
     if exclude is not None:
-        _check_excluded(sides[-1][0], listed, others[-1])
+        theirs, ours = (x.users.names.tolist() for x in (gone, candidates))
+        refuse_apart("user", "exclude", theirs, "scores", ours)
+        refuse_apart("item", "exclude", others[-1].ids, "scores", listed.ids)
         left[find(listed, others[-1])[1]] = False
     is_wanted = np.zeros_like(left)
     is_wanted[place] = True
@@ -175,24 +177,6 @@ def from_scores(
         made["weights"] = weights_of(weights, names)
     ranked = offsets_of(np.bincount(of_user, minlength=len(users))[own])
     return trusted(best[order], ranked, n_relevant[own], **made)
-
-
-def _distinct(pairs: Pairs) -> tuple[Pairs, IntArray]:
-    """Return pairs, and the positions of each pair's first occurrence: events may be repeated."""
-    key = pairs.users.codes * len(pairs.items.names) + pairs.items.codes
-    return pairs, np.unique(key, return_index=True)[1]
-
-
-def _check_excluded(excluded: Pairs, listed: Gathered, gone: Gathered) -> None:
-    """Refuse pairs of which no user, or no item, has a score: they may be called otherwise."""
-    refuse_apart(
-        "user",
-        "exclude",
-        excluded.users.names.tolist(),
-        "scores",
-        listed.pairs.users.names.tolist(),
-    )
-    refuse_apart("item", "exclude", gone.ids, "scores", listed.ids)
 
 
 def _positive(listed: Gathered, least: float | None) -> tuple[IntArray, FloatArray]:

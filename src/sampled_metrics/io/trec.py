@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Judged = str | os.PathLike[str] | Mapping[Any, Mapping[Any, float]]
 
-__all__ = ["from_run", "read_qrels", "read_run"]
-
 FIELD = re.compile(r"[^ \t\n\r\f\v]+")  # a name may hold other blanks, which Python splits at, too
 
 

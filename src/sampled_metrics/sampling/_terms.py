@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray
 from sampled_metrics.metrics import Metric
-from sampled_metrics.ranks import Ranks, one_relevant_each, trusted
+from sampled_metrics.ranks import Ranks, trusted
 from sampled_metrics.sampling._probabilities import alike
 
 
@@ -26,11 +26,8 @@ def term_values(metric: Metric, ranks: NDArray[Any], q: int, n: int) -> FloatArr
     """
     # Z must be the same wherever the relevant items are, such as at the top and at the end.
     starts = np.array([1, n - q + 1])
-    if q == 1:
-        rows = one_relevant_each(starts, np.full(2, n))
-    else:
-        ranks_of_both = (starts[:, None] + np.arange(q)).ravel()
-        rows = trusted(ranks_of_both, q * np.arange(3), np.full(2, q), n_items=np.full(2, n))
+    ranks_of_both = (starts[:, None] + np.arange(q)).ravel()
+    rows = trusted(ranks_of_both, q * np.arange(3), np.full(2, q), n_items=np.full(2, n))
     z = np.broadcast_to(metric.normalizer(rows), 2)
     if z[0] != z[1]:
         raise ValueError(

@@ -55,8 +55,6 @@ from sampled_metrics.sampling._probabilities import (
 from sampled_metrics.sampling._terms import by_count, relevance_weights, sampled_values, term_values
 from sampled_metrics.sampling.weighted import Replacement, WeightedDraw, as_replacement
 
-__all__ = ["Draw"]
-
 MAX_HYPERGEOMETRIC = 10**9  # of NumPy's generator
 RARE = 1e-18  # a number of different items that is less likely changes no digit of a mean
 
@@ -293,15 +291,14 @@ class Draw:
         times = None if repeats is None else as_integer("repeats", repeats)
         generator = as_generator(rng)
         rows, n, shape = self._rows_of(ranks)
-        if self.shared:
-            raise ValueError(
-                "draw.shared is True; draw items and rank them: ranks do not say which"
-            )
+        check_own_samples(self)
         too_many = (n > MAX_HYPERGEOMETRIC) & (self.replacement is not True)
         refuse("n_items", n, too_many, "at most 10**9 without replacement")
         runs = range(times or 1)
         exact = np.stack([rows.break_ties("random", rng=generator).best for _ in runs])
-        m = self._numbers_of_samples(rows, len(exact), generator)
+        m = np.array(np.broadcast_to(self.n_samples, (len(exact), len(rows))))
+        for x, p in self._numbers(rows) if self.replacement == "merged" else ():
+            m[:, x] = generator.choice(len(p), (len(exact), len(x)), p=p / p.sum())
         drawn = self._sampled(rows, exact, m, generator)
         if not isinstance(ranks, Ranks):
             return drawn.reshape(shape if times is None else (times, *shape))
@@ -372,13 +369,6 @@ class Draw:
         return expect_terms(
             rows, metric, lambda q, _: term_values(metric, samples, q, m + q), again
         )
-
-    def _numbers_of_samples(self, rows: Ranks, repeats: int, rng: np.random.Generator) -> IntArray:
-        """Return how many items each instance gets, shape (repeats, n_instances)."""
-        m = np.array(np.broadcast_to(self.n_samples, (repeats, len(rows))))
-        for x, p in self._numbers(rows) if self.replacement == "merged" else ():
-            m[:, x] = rng.choice(len(p), (repeats, len(x)), p=p / p.sum())
-        return m
 
     def _numbers(self, rows: Ranks) -> list[tuple[IntArray, FloatArray]]:
         """Return instances of a merged draw, and how likely they get 0, 1, ... different items."""
@@ -481,6 +471,15 @@ def check_single(name: str, rows: Ranks) -> None:
     for x in np.flatnonzero(rows.n_relevant != 1)[:1]:
         many = rows.n_relevant[x]
         raise ValueError(f"{name}[{x}] has {many} relevant items; it must have one per instance")
+
+
+def check_own_samples(draw: Draw) -> None:
+    """Refuse one sample for all users, whose errors neither average out nor follow from ranks."""
+    if draw.shared:
+        raise ValueError(
+            "draw.shared is True; how far one sample for all users moves a mean does not follow "
+            "from ranks: sample for each user, or draw items and rank them"
+        )
 
 
 def as_draw(draw: Any) -> Draw:

@@ -22,7 +22,6 @@ from sampled_metrics._arguments import (
     IntArray,
     as_array,
     as_choice,
-    as_flag,
     as_generator,
     as_integer,
     as_kind,
@@ -35,8 +34,6 @@ from sampled_metrics._arguments import (
 from sampled_metrics.metrics import Metric
 from sampled_metrics.sampling._probabilities import blocks, probabilities
 from sampled_metrics.sampling._terms import sampled_values
-
-__all__ = ["WeightedDraw"]
 
 Method = Literal["exact", "approximate"]
 Replacement = bool | Literal["merged"]
@@ -244,10 +241,8 @@ class WeightedDraw:
         ----------
         above : array_like of bool, shape (n_items,) or (n_instances, n_items)
             As in `pmf`.
-        repeats : int, optional
-            How many times to draw for every mask.
-        rng : None, int, SeedSequence or Generator
-            Source of randomness, as in SciPy; None draws differently each time.
+        repeats, rng
+            As in `Draw.rvs`, for every mask.
 
         Returns
         -------
@@ -314,9 +309,11 @@ class WeightedDraw:
 
 def as_replacement(given: Any) -> Any:
     """Return whether an item may be drawn twice, or "merged"."""
-    if not isinstance(given, str):
-        return as_flag("replacement", given)
-    return given if given == "merged" else reject("replacement", given, 'True, False or "merged"')
+    if isinstance(given, str) and given == "merged":
+        return given
+    if not isinstance(given, bool | np.bool_):
+        reject("replacement", given, 'True, False or "merged"')
+    return bool(given)
 
 
 def _relative(weights: FloatArray) -> FloatArray:

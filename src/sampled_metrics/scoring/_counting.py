@@ -29,6 +29,7 @@ class Block:
     """
 
     piece = 2**18  # scores that are compared together, so that they stay in the cache
+    xp: Any = np
 
     def __init__(self, scores: Any, rows: IntArray, lists: Any, *, only: bool):
         self.scores, self.rows, self.lists, self.only = scores, rows, lists, only
@@ -78,17 +79,18 @@ class Block:
             return x, int(np.argmax(wrong))
         return None
 
-    # What other arrays do in another way
-
     def take(self, places: IntArray) -> Any:
         """Return the scores at these places of the array, row after row."""
-        return self.scores.ravel().take(places)
+        return self.xp.take(self.xp.reshape(self.scores, (-1,)), self.on_device(places))
+
+    def take_rows(self, rows: IntArray) -> Any:
+        """Return the rows of scores with these numbers."""
+        return self.xp.take(self.scores, self.on_device(rows), axis=0)
+
+    # What other arrays do in another way
 
     def repeat(self, values: Any, lengths: IntArray) -> Any:
         return np.repeat(values, lengths)
-
-    def take_rows(self, rows: IntArray) -> Any:
-        return self.scores[rows]
 
     def is_finite(self, values: Any) -> Any:
         return np.isfinite(values)
@@ -172,6 +174,14 @@ def on_host(array: Any) -> NDArray[Any]:
     return np.asarray(to_device(array, "cpu"))
 
 
+def take_rows(array: Any, rows: IntArray) -> Any:
+    """Return some rows of an array on a device, where they are."""
+    from array_api_compat import array_namespace, device
+
+    xp = array_namespace(array)  # a copy, as torch warns of what is read-only
+    return xp.take(array, xp.asarray(np.array(rows), device=device(array)), axis=0)
+
+
 class DeviceBlock(Block):
     """The same for an array of any other library, by the array API standard.
 
@@ -183,12 +193,6 @@ class DeviceBlock(Block):
 
         self.xp = array_namespace(scores)
         super().__init__(scores, rows, lists, only=only)
-
-    def take(self, places: IntArray) -> Any:
-        return self.xp.take(self.xp.reshape(self.scores, (-1,)), self.on_device(places))
-
-    def take_rows(self, rows: IntArray) -> Any:
-        return self.xp.take(self.scores, self.on_device(rows), axis=0)
 
     def repeat(self, values: Any, lengths: IntArray) -> Any:
         return self.xp.take(values, self.on_device(np.repeat(np.arange(len(lengths)), lengths)))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sampled_metrics._arguments import FloatArray, IntArray
-from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host
+from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host, take_rows
 from sampled_metrics.scoring.inner_product import InnerProduct, largest
 
 FIRST, MOST = 64, 8192  # items in the first block of a walk, and in the largest
@@ -31,10 +31,8 @@ class Walk:
         The instances, sorted by user.
     order : array of int64, shape (n_items,)
         The items in the order of the walk.
-    lists : scipy.sparse.csr_array, shape (n, n_items)
-        Of each instance, the items that are the candidates, or those that are not.
-    only : bool
-        Whether they are the candidates.
+    lists, only
+        As in `Block`.
     limit : int
         The last rank of interest.
     """
@@ -216,8 +214,7 @@ class Shelf:
 
         given = self.model.item_vectors
         xp, there = array_namespace(given), device(given)
-        items = xp.take(given, xp.asarray(self.order[at:end], device=there), axis=0)
-        items = xp.astype(items, xp.float64) * self.scale
+        items = xp.astype(take_rows(given, self.order[at:end]), xp.float64) * self.scale
         d = given.shape[1]
         product = xp.asarray(vectors[:, :d].copy(), device=there) @ xp.matrix_transpose(items)
         if d < self.n_terms:

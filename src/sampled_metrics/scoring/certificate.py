@@ -17,8 +17,6 @@ from sampled_metrics.scoring.split import Split
 if TYPE_CHECKING:
     from sampled_metrics.scoring.scoring import SetOfPairs
 
-__all__ = ["Certificate", "certify"]
-
 
 @dataclass(frozen=True)
 class Certificate:

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from sampled_metrics._arguments import FloatArray, IntArray, as_array, as_integers, refuse
-from sampled_metrics.scoring._counting import on_a_device, on_host
-
-__all__ = ["InnerProduct"]
+from sampled_metrics.scoring._counting import on_a_device, on_host, take_rows
 
 MOST_COLUMNS = 2**22  # for which the margin is proven
 PIECE = 2**17  # numbers that are worked on together, so that they stay in the cache
@@ -130,8 +128,7 @@ class InnerProduct:
                 f"{most['item_vectors']:.0e}, whose products may overflow; divide one by its "
                 "largest number"
             )
-        for name, given in made.items():
-            object.__setattr__(self, name, given)
+        vars(self).update(made)
 
     def scores(self, users: Any, items: Any = None) -> FloatArray:
         """Compute scores by their definition.
@@ -159,9 +156,7 @@ class InnerProduct:
         array([17.5, 11. ])
         """
         last = self.user_vectors.shape[0] - 1
-        rows = as_integers("users", users, 0, last, "the last user's number")
-        if rows.ndim != 1:
-            raise ValueError(f"users has shape {rows.shape}; users must be flat")
+        rows = as_integers("users", users, 0, last, "the last user's number", flat=True)
         if items is None:
             return self._all(rows)
         last = self.item_vectors.shape[0] - 1
@@ -208,12 +203,10 @@ class InnerProduct:
         given = getattr(self, name)
         if not on_a_device(given):
             return np.asarray(given[at], dtype=np.float64)
-        from array_api_compat import array_namespace, device
+        from array_api_compat import array_namespace
 
         xp = array_namespace(given)
-        places = xp.asarray(np.array(at), device=device(given))  # torch warns of read-only ones
-        taken = xp.take(given, places, axis=0)
-        return np.array(on_host(xp.astype(taken, xp.float64)))
+        return np.array(on_host(xp.astype(take_rows(given, at), xp.float64)))
 
 
 def _numbers(name: str, given: Any, n_dims: int) -> Any:

@@ -23,7 +23,7 @@ from sampled_metrics._arguments import (
 )
 from sampled_metrics.io import pairs_of
 from sampled_metrics.ranks import Ranks, gathered
-from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host
+from sampled_metrics.scoring._counting import Block, DeviceBlock, on_a_device, on_host, take_rows
 from sampled_metrics.scoring._walk import Pairs, Products, Shelf, Walk
 from sampled_metrics.scoring.inner_product import InnerProduct
 from sampled_metrics.scoring.split import Split, pair_name
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from sampled_metrics.io import ByUser
 
     SetOfPairs: TypeAlias = sparse.sparray | sparse.spmatrix | ByUser
-
-__all__ = ["Recommender", "from_model"]
 
 MOST_INSTANCES = 2**14  # in a walk at once
 FEW_PAIRS = 0.02  # of all pairs: their scores cost less one by one than all do as a product
@@ -226,7 +224,12 @@ def walker(
     if isinstance(model, type) or not callable(given):
         return None
     if isinstance(model, InnerProduct):
-        _check_sizes(model, split)
+        shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
+        if shape != split.train.shape:
+            raise ValueError(
+                f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those "
+                f"of the split's {split.n_users} users and {split.n_items} items"
+            )
         few = rule.only and rule.lists.nnz < FEW_PAIRS * split.n_users * split.n_items
     elif takes_items(given):
         few = True
@@ -248,15 +251,6 @@ def walker(
         return make(users, split.items[instances], order, lists, only=rule.only, limit=most)
 
     return begin
-
-
-def _check_sizes(model: InnerProduct, split: Split) -> None:
-    shape = model.user_vectors.shape[0], model.item_vectors.shape[0]
-    if shape != split.train.shape:
-        raise ValueError(
-            f"model has vectors of {shape[0]} users and {shape[1]} items; it must have those of "
-            f"the split's {split.n_users} users and {split.n_items} items"
-        )
 
 
 def takes_items(scores: Any) -> bool:
@@ -357,7 +351,7 @@ def as_model(model: Any, split: Split) -> Model:
         )
     matrix = _checked("model", model, split.train.shape)
     if on_a_device(matrix):
-        return Model("model", lambda users: _take_rows(matrix, users), split.n_items)
+        return Model("model", partial(take_rows, matrix), split.n_items)
     matrix = as_csr(matrix) if hasattr(matrix, "tocsr") else matrix
     return Model("model", lambda users: matrix[users], split.n_items)
 
@@ -370,13 +364,20 @@ def _checked(name: str, given: Any, shape: tuple[int, int]) -> Any:
             "items in the split's order: use filled(-np.inf) or to_numpy()"
         )
     if on_a_device(given):
-        return _checked_tensor(name, given, shape)
-    scores = given if hasattr(given, "tocsr") else as_array(name, given)
-    _check_shape(name, scores, shape, real=scores.dtype.kind in "fiub")
+        scores, real = _tensor(name, given)
+    else:
+        scores = given if hasattr(given, "tocsr") else as_array(name, given)
+        real = scores.dtype.kind in "fiub"
+    if tuple(scores.shape) != shape or not real:
+        raise ValueError(
+            f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "
+            f"users; it must be real numbers of shape {shape}"
+        )
     return scores
 
 
-def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
+def _tensor(name: str, scores: Any) -> tuple[Any, bool]:
+    """Return a dense tensor that can be compared, and whether it holds real numbers."""
     from array_api_compat import array_namespace, is_torch_array
 
     if is_torch_array(scores):
@@ -386,24 +387,7 @@ def _checked_tensor(name: str, scores: Any, shape: tuple[int, int]) -> Any:
     xp = array_namespace(scores)
     if xp.isdtype(scores.dtype, "bool"):  # which the standard does not compare
         scores = xp.astype(scores, xp.uint8)
-    real = xp.isdtype(scores.dtype, ("real floating", "integral"))
-    _check_shape(name, scores, shape, real=real)
-    return scores
-
-
-def _check_shape(name: str, scores: Any, shape: tuple[int, int], *, real: bool) -> None:
-    if tuple(scores.shape) != shape or not real:
-        raise ValueError(
-            f"{name} has shape {tuple(scores.shape)} and dtype {scores.dtype} for {shape[0]} "
-            f"users; it must be real numbers of shape {shape}"
-        )
-
-
-def _take_rows(matrix: Any, users: IntArray) -> Any:
-    from array_api_compat import array_namespace, device
-
-    xp = array_namespace(matrix)
-    return xp.take(matrix, xp.asarray(users, device=device(matrix)), axis=0)
+    return scores, bool(xp.isdtype(scores.dtype, ("real floating", "integral")))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,8 +36,6 @@ from sampled_metrics.io import column_names, open_table, read_integers, read_tex
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-__all__ = ["Split", "leave_last_out", "read_split"]
 
 Pairs = tuple[IntArray, IntArray]  # of users and items, by number
 Names = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of users and of items
@@ -109,9 +107,8 @@ class Split:
         for i in np.flatnonzero(events[rows, columns] if rows.size else [])[:1]:
             pair = pair_name(rows[i], columns[i], names)
             raise ValueError(f"{pair} are also a training event; hold out another item")
-        checked = (events, read_only(rows), read_only(columns), *names)
-        for field, value in zip(fields(self), checked, strict=True):
-            object.__setattr__(self, field.name, value)
+        vars(self).update(train=events, users=read_only(rows), items=read_only(columns))
+        vars(self).update(user_names=names[0], item_names=names[1])
 
     @property
     def n_users(self) -> int:
@@ -261,6 +258,7 @@ def _same_length(part: str, users: IntArray, items: IntArray) -> None:
 
 
 def pair_name(user: int, item: int, names: Names) -> str:
+    """Return how an error names a pair."""
     user_name, item_name = (
         number if known is None else known[number]
         for number, known in zip((user, item), names, strict=True)
@@ -401,7 +399,8 @@ def leave_last_out(
     for i in _repeats(users, items)[:1] if repeated == "refuse" else ():
         pair = f"events, row {i}: user {own[i]} and item {theirs[i]}"
         raise ValueError(f'{pair} are repeated; keep each pair once, as by repeated="last"')
-    once = _one_of_each(users, items, time, last=repeated == "last")
+    turn = np.argsort(time, kind="stable")[:: -1 if repeated == "last" else 1]
+    once = np.sort(np.delete(turn, _repeats(users[turn], items[turn])))
     users, items, time = users[once], items[once], time[once]
     order = np.lexsort((time, users))  # stable, so that of equal timestamps the last row is last
     ends = np.cumsum(np.bincount(users))[np.bincount(users) > n_out]
@@ -410,14 +409,6 @@ def leave_last_out(
     kept = np.delete(np.arange(len(users)), out)
     shape, names = (len(user_names), len(item_names)), (user_names, item_names)
     return _build((users[kept], items[kept]), (users[last], items[last]), shape, names)
-
-
-def _one_of_each(
-    users: IntArray, items: IntArray, time: NDArray[Any], *, last: bool
-) -> NDArray[np.intp]:
-    """Return the rows of the first event of each pair, or of the last, in their order."""
-    order = np.argsort(time, kind="stable")[:: -1 if last else 1]
-    return np.sort(np.delete(order, _repeats(users[order], items[order])))
 
 
 def _of_table(argument: str, given: Any, names: dict[str, str]) -> dict[str, Any]:
