@@ -156,16 +156,17 @@ const ranksCode = (who, ranks) => `ranks = np.array([
 ${who.map((name, i) => `    [${ranks[i].join(", ")}],  # ${name}`).join("\n")}
 ])`;
 
-// Lines of Python below what they import.
-const EXPORTS = RegExp(`\\b(?:${["AUC", "AveragePrecision", "BiasVariance", "Draw", "F1",
-  "InnerProduct", "NDCG", "Precision", "RankEstimate", "Ranks", "Recall", "ReciprocalRank", "Split",
-  "Uncorrected", "compare", "evaluate", "explain"].join("|")})(?=[.(])`, "g");
-const code = (lines) => `${lines.includes("np.") ? "import numpy as np\n" : ""}${
-  lines.includes("pd.") ? "import pandas as pd\n" : ""}from sampled_metrics import ${
-  [...new Set(lines.match(EXPORTS))].sort().join(", ")}
+// Lines of Python below what they import: the package's names are those that are called there.
+const code = (lines) => {
+  const called = lines.replace(/"[^"]*"/g, "")
+    .match(/\b(?:[A-Z]\w*|compare|evaluate|explain)(?=[.(])/g);
+  return `${lines.includes("np.") ? "import numpy as np\n" : ""}${
+    lines.includes("pd.") ? "import pandas as pd\n" : ""}from sampled_metrics import ${
+    [...new Set(called)].sort().join(", ")}
 
 ${lines}
 `;
+};
 
 // --- drawings
 
