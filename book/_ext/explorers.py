@@ -81,20 +81,20 @@ def visit_other(self, node):
     """Keep the introduction in other formats."""
 
 
+def scripts(names):
+    """Return the scripts of these explorers, in the order in which they run."""
+    kinds = [f"explorers/{name}.js" for name in sorted(names)]
+    shared = ("sampled-metrics.js", "explorers.js", "explorers-plot.js")
+    return [*shared, *kinds, "explorers-start.js"]
+
+
 def add_files(app, pagename, templatename, context, doctree):
     """Load scripts and style where there is an explorer."""
     names = {node["name"] for node in doctree.findall(explorer)} if doctree is not None else set()
     if names:
         app.add_css_file("explorers.css")
-        kinds = [f"explorers/{name}.js" for name in sorted(names)]
-        # Classic scripts: browsers refuse modules on pages that are opened as files.
-        for script in (
-            "sampled-metrics.js",
-            "explorers.js",
-            "explorers-plot.js",
-            *kinds,
-            "explorers-start.js",
-        ):
+        for script in scripts(names):
+            # Classic scripts: browsers refuse modules on pages that are opened as files.
             app.add_js_file(script, loading_method="defer")
 
 

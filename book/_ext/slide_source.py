@@ -1,41 +1,41 @@
-"""The slides as one file that a teacher can edit: Markdown that any browser shows as it is.
+"""The slides as one file that a teacher can edit: Markdown that any browser shows as slides.
 
-The text is that of the page of slides, with its numbers, tables and pictures filled in. The first
-line of the file makes a browser take the rest for plain text, and load what shows it as slides.
+The text is that of the page of slides, with its numbers, tables and pictures filled in. The head
+of the file makes a browser take the rest for plain text, and load what shows it as slides.
 """
 
 from pathlib import Path
 
 from bs4 import BeautifulSoup, NavigableString
+from explorers import scripts
 from figures import NARROW
 
 from notebooks import ROOT, pack
 
 ZIP = "sampled-metrics-slides.zip"
-FIRST_LINE = (
-    '<!DOCTYPE html><meta charset="utf-8"><link rel="stylesheet" href="show/page.css">'
-    '<link rel="stylesheet" href="show/slides.css"><script defer src="show/markdown.js"></script>'
-    '<script defer src="show/slides.js"></script>'
-    '<script defer src="show/mathjax/tex-chtml.js"></script><plaintext>'
-)
-HOW_TO = """\
+STYLES = ("reveal/reveal.css", "page.css", "explorers.css", "slides.css")
+HEAD = """\
 <!-- Change anything below in a text editor, and reload the page in the browser. It is Markdown:
-each slide begins with "## " and ends with its notes, which only the speaker sees. -->"""
+each slide begins with "## " and ends with its notes, which only the speaker sees. -->
+<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Sampled metrics, exactly</title>\
+{styles}<script>location.hash ||= "#/"</script>{scripts}<article><section><plaintext>
+"""
 README = """\
 The slides of "Sampled Metrics, Exactly": one lecture of about 75 minutes.
 
-Present: open slides.html in a browser, and click on Present. No network is needed.
-    The right arrow shows the next thing, the left arrow goes back, F fills the screen,
-    N opens the notes in a second window, and Escape ends.
+Present: open slides.html in a browser. No network is needed.
+    The right arrow shows the next thing, the left arrow goes back, F fills the screen, S opens
+    the notes in a second window, Escape shows all slides at once, ? lists the other keys.
 Change: open slides.html in a text editor. It is Markdown below its first line. Save, and reload
     the page in the browser. Pictures are in pictures/.
-Print: print the page, to paper or to a PDF. Each slide is a page in landscape.
+Print: write ?print-pdf behind slides.html in the address, and print, to paper or to a PDF.
 PowerPoint and others, if you have pandoc, which gives some pictures a slide of their own:
     pandoc -f commonmark_x slides.html -o slides.pptx
 
 License
 Text and pictures: Creative Commons Attribution 4.0, https://creativecommons.org/licenses/by/4.0/
-Code (show/): BSD-3-Clause, in the file LICENSE; MathJax (show/mathjax/): Apache License 2.0.
+Code (show/): BSD-3-Clause, in the file LICENSE; MathJax (show/mathjax/): Apache License 2.0;
+    reveal.js (show/reveal/): MIT License, in the file show/reveal/LICENSE.
 """
 
 
@@ -68,6 +68,10 @@ def blocks(tag):
         yield f"```{language}\n{tag.get_text().strip()}\n```"
     elif tag.name == "table":
         yield pipes(tag)
+    elif "explorer" in classes:
+        named = f'data-explorer="{tag["data-explorer"]}" aria-label="{tag["aria-label"]}"'
+        body = '<figcaption></figcaption><div class="explorer-body"></div>'
+        yield f'<figure class="explorer" id="{tag["id"]}" {named}>{body}</figure>'
     elif tag.name == "figure":
         alt = tag.img["alt"].replace('"', "'")  # between brackets PowerPoint would show it
         yield f'![](pictures/{tag["id"]}.svg){{alt="{alt}"}}'
@@ -75,9 +79,9 @@ def blocks(tag):
         formula = tag.get_text().strip()[2:-2].strip()
         formula = formula.removeprefix(r"\begin{split}").removesuffix(r"\end{split}")  # Sphinx's
         yield f"$$\n{formula}\n$$"
-    elif "speaker" in classes:
+    elif "notes" in classes:
         captions = tag.find_parent("section").select("figcaption .caption-text")
-        said = [words(part).strip() for part in tag.select("p:not(.admonition-title)")]
+        said = [words(part).strip() for part in tag.select("p:not(.topic-title)")]
         said += [f"The figure: {words(caption)}" for caption in captions]
         yield "\n\n".join(["::: notes", *said, ":::"])
     else:
@@ -102,18 +106,24 @@ def write_slides(app, exception):
         return
     article = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").find("article")
     slides = article.select("section > section")
-    text = "\n\n".join([FIRST_LINE, HOW_TO, *(part for slide in slides for part in blocks(slide))])
-    static, show = Path(app.outdir, "_static"), ROOT / "book" / "_slides"
-    shown = {path.name: path for path in (*show.iterdir(), *static.glob("slides.*"))}
-    shown |= {
-        path.relative_to(static).as_posix(): path
-        for path in (static / "mathjax").rglob("*")
-        if path.is_file()
+    text = "\n\n".join(part for slide in slides for part in blocks(slide))
+    names = {figure["data-explorer"] for figure in article.select(".explorer")}
+    loaded = ["reveal/reveal.js", "reveal/notes.js", "reveal/markdown.js", "markdown.js"]
+    loaded += ["slides.js", *scripts(names), "mathjax/tex-chtml.js"]
+    head = HEAD.format(
+        styles="".join(f'<link rel="stylesheet" href="show/{name}">' for name in STYLES),
+        scripts="".join(f'<script defer src="show/{name}"></script>' for name in loaded),
+    )
+    static, own = Path(app.outdir, "_static"), ROOT / "book" / "_slides"
+    mathjax = (path for path in static.glob("mathjax/**/*") if path.is_file())
+    shown = [path.relative_to(static).as_posix() for path in mathjax]
+    contents = {
+        f"show/{name}": next(p for p in (own / name, static / name) if p.exists()).read_bytes()
+        for name in (*STYLES, *loaded, "reveal/LICENSE", *shown)
     }
-    contents = {f"show/{name}": path.read_bytes() for name, path in shown.items()}
-    for figure in article.select("figure"):
+    for figure in article.select("figure:not(.explorer)"):
         svg = (page.parent / figure.img["src"]).read_text(encoding="utf-8")
         contents[f"pictures/{figure['id']}.svg"] = NARROW.sub("", svg).encode()
-    contents |= {"slides.html": f"{text}\n".encode(), "README.txt": README.encode()}
+    contents |= {"slides.html": f"{head}{text}\n".encode(), "README.txt": README.encode()}
     contents["LICENSE"] = (ROOT / "LICENSE").read_bytes()
     pack(Path(app.outdir, ZIP), contents)

@@ -1,5 +1,8 @@
 """Slides made of other pages: figures, tables, equations and code are copied, never made again."""
 
+import shutil
+from importlib.resources import files
+from pathlib import Path
 from typing import ClassVar
 
 from docutils import nodes
@@ -74,11 +77,24 @@ class CopyParts(SphinxPostTransform):
             place.replace_self(part)
 
 
+def copy_reveal(app):
+    """Copy reveal.js, with its speaker's notes and its Markdown, from their package to the site."""
+    if app.builder.format == "html":
+        source = files("sphinx_revealjs") / "_static" / "revealjs"
+        target = Path(app.outdir, "_static", "reveal")
+        target.mkdir(parents=True, exist_ok=True)
+        plugins = [f"plugin/{name}/{name}.js" for name in ("notes", "markdown")]
+        for file in ("dist/reveal.js", "dist/reveal.css", *plugins, "LICENSE"):
+            shutil.copy2(source / file, target)
+
+
 def add_files(app, pagename, templatename, context, doctree):
     """Load what turns the slides, and how they look, onto their page."""
     if pagename == "book/slides":
-        app.add_css_file("slides.css")
-        app.add_js_file("slides.js", loading_method="defer")
+        for style in ("reveal/reveal.css", "slides.css"):
+            app.add_css_file(style)
+        for script in ("reveal/reveal.js", "reveal/notes.js", "slides.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):
@@ -86,6 +102,7 @@ def setup(app):
     app.add_node(reuse)
     app.add_directive("reuse", Reuse)
     app.add_post_transform(CopyParts)
+    app.connect("builder-inited", copy_reveal)
     app.connect("html-page-context", add_files)
     app.connect("build-finished", write_slides)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

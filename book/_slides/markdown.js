@@ -1,61 +1,30 @@
-/* Shows the Markdown of the page as slides: a section for each "## ".
-
-   It knows what the slides use: headings, lists, tables, pictures, code, formulas between dollar
-   signs, *emphasis*, **strong** words, [links](address) and ::: notes. */
-const escaped = (text) =>
-  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
-
-const PICTURE = /!\[([^\]]*)\]\(([^)\s]+)\)(?:\{alt=&quot;(.*?)&quot;\})?/g;
-
-function inline(text) {
-  const kept = []; // code, formulas and pictures, in which no sign is Markdown
-  const keep = (html) => `\u0000${kept.push(html) - 1}\u0000`;
-  return escaped(text)
-    .replace(PICTURE, (_, words, file, alt) => keep(`<img alt="${alt ?? words}" src="${file}">`))
-    .replace(/`([^`]+)`/g, (_, code) => keep(`<code>${code}</code>`))
-    .replace(/\$[^$]+\$/g, keep)
-    .replace(/\[([^\]]*)\]\(([^)\s]+)\)/g, '<a href="$2">$1</a>')
-    .replace(/\*\*(.+?)\*\*/g, "<strong>$1</strong>")
-    .replace(/\*(.+?)\*/g, "<em>$1</em>")
-    .replace(/\u0000(\d+)\u0000/g, (_, number) => kept[number]);
-}
-
-const inside = (text) => text.replace(/^.*\n/, "").replace(/\n.*$/, ""); // without its fences
-const items = (text, mark) => text.split(mark).slice(1).map((item) => `<li>${inline(item)}</li>`).join("");
-
-function table(text) {
-  const row = (line, tag) => `<tr>${line.replace(/^\||\|$/g, "").split(/(?<!\\)\|/)
-    .map((cell) => `<${tag}>${inline(cell.replace(/\\\|/g, "|").trim())}</${tag}>`).join("")}</tr>`;
-  const [head, , ...lines] = text.trim().split("\n");
-  return `<table><thead>${row(head, "th")}</thead>
-    <tbody>${lines.map((line) => row(line, "td")).join("")}</tbody></table>`;
-}
-
-// How a block begins, and what it becomes.
-const KINDS = [
-  [/^<!--/, () => ""],
-  [/^## /, (text) => `</section><section><h2>${inline(text.slice(3))}</h2>`],
-  [/^```/, (text) => `<pre><code>${escaped(inside(text))}</code></pre>`],
-  [/^\$\$/, (text) => `<div class="math">${escaped(text)}</div>`],
-  [/^:::/, (text) => `<aside class="speaker">${blocks(inside(text))}</aside>`],
-  [/^- /, (text) => `<ul>${items(text, /^- /m)}</ul>`],
-  [/^\d+\. /, (text) => `<ol>${items(text, /^\d+\. /m)}</ol>`],
-  [/^\|/, table],
-  [/^!\[.*[)}]$/, (text) => `<figure>${inline(text)}</figure>`],
-  [/^/, (text) => `<p>${inline(text)}</p>`],
-];
-const BLOCK = /^(?:<!--[^]*?-->|```[^]*?\n```|\$\$[^]*?\$\$|:::[^]*?\n:::|## .*|(?:.+\n?)+)/gm;
-
-function blocks(text) {
-  return text.match(BLOCK).map((block) => block.trim())
-    .map((block) => KINDS.find(([begins]) => begins.test(block))[1](block)).join("\n");
-}
-
-const source = document.querySelector("plaintext").textContent.replace(/\r/g, "");
-document.title = /^## (.*)/m.exec(source)[1];
-document.documentElement.lang = "en";
-document.body.innerHTML = `<article><section>
-  <p class="slide-controls"><button type="button" id="present" hidden>Present</button>
-  <button type="button" id="notes" hidden>Notes</button> <span id="slide-status" role="status"></span></p>
-  ${blocks(source).replace("</section>", "")}</section></section></article>`;
+/* Gives each slide of the file to reveal.js, and tells it what it does not know of Markdown:
+   formulas between dollar signs, which MathJax sets, and pictures with a hidden description. */
 window.MathJax = { tex: { inlineMath: [["$", "$"]] }, options: { enableMenu: false } };
+
+const source = document.querySelector("plaintext");
+const [, ...slides] = source.textContent.split(/^(?=## )/m);
+source.replaceWith(...slides.map((text) => {
+  const slide = document.createElement("section");
+  slide.id = text.slice(3).split("\n", 1)[0].toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-");
+  slide.textContent = text.replace(/^:::$/gm, ""); // where its notes end
+  Object.assign(slide.dataset, { markdown: "", separatorNotes: "^::: notes$" });
+  return slide;
+}));
+
+const quoted = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+const inline = (name, start, pattern, html) => ({
+  name,
+  level: "inline",
+  start: (text) => text.indexOf(start),
+  tokenizer: (text) => {
+    const found = pattern.exec(text);
+    return found && { type: name, raw: found[0], found };
+  },
+  renderer: ({ found }) => html(...found.map(quoted)),
+});
+RevealMarkdown().marked.use({ extensions: [
+  inline("formula", "$", /^(\$+)[^$]+\1/, (formula) => formula),
+  inline("picture", "![](", /^!\[\]\((\S+)\)\{alt="([^"]*)"\}/,
+    (_, file, alt) => `<img alt="${alt}" src="${file}">`),
+] });

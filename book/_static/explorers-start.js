@@ -207,6 +207,7 @@ function start(figure, place) {
   const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(refresh); };
   const change = () => history.replaceState(history.state, "", addressOf(figure, fields, kind.secret));
   const keep = () => { // browsers allow a few changes of the address in a second
+    if (location.hash.startsWith("#/")) return; // a slide has its own
     clearTimeout(keeping);
     keeping = setTimeout(change, 300);
   };

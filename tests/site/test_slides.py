@@ -52,114 +52,158 @@ def deck(request, browser, site, opened):
     return opened if request.param == "zip" else lambda: open_tab(browser, site, SITE_PAGE)
 
 
+SHOWN = ".slides > section.present"
+
+
+def present(tab):
+    """Begin the presentation, which the teacher's file does by itself."""
+    if tab.locator(".reveal").count() == 0:
+        tab.get_by_role("link", name="Present").click()
+    tab.locator(f"{SHOWN} h2").wait_for()
+
+
+def titles_of(tab):
+    """Return the titles of all slides, presented or not."""
+    texts = tab.locator("article section section > h2, .slides > section > h2").all_text_contents()
+    return [text.removesuffix("#") for text in texts]
+
+
 def shown_title(tab):
-    shown = tab.locator("article > section > section:visible h2")
-    return [text.removesuffix("#") for text in shown.all_inner_texts()]
+    return tab.locator(f"{SHOWN} h2").inner_text()
 
 
-def test_slides_turn(browser, site):
-    tab = open_tab(browser, site, SITE_PAGE)
-    titles = shown_title(tab)
-    tab.locator("#present").focus()
-    tab.keyboard.press("Enter")
-    later = tab.locator(".shown .later")
-    hidden = later.count()
-    assert hidden > 0, "the first slide begins with its question"
-    for key in ("", "ArrowLeft"):
-        if key:
-            tab.keyboard.press(key)
-        assert (shown_title(tab), later.count()) == ([titles[0]], hidden)
-    for left in range(hidden)[::-1]:
+def place(tab):
+    """Say where the presentation is: the slide, and how many of its parts are shown."""
+    return shown_title(tab), tab.locator(f"{SHOWN} .fragment.visible").count()
+
+
+def test_slides_turn_step_by_step(deck):
+    tab = deck()
+    present(tab)
+    titles = titles_of(tab)
+    hidden = tab.locator(f"{SHOWN} .fragment:not(.visible)")
+    assert hidden.count() > 0, "the first slide begins with its question"
+    for left in range(hidden.count())[::-1]:
         tab.keyboard.press("ArrowRight")
-        assert (shown_title(tab), later.count()) == ([titles[0]], left)
+        assert (shown_title(tab), hidden.count()) == (titles[0], left)
     for key, title in [
         ("PageDown", titles[1]),
-        ("ArrowDown", titles[1]),
         ("PageUp", titles[0]),
         ("End", titles[-1]),
-        (" ", titles[-1]),
         ("Home", titles[0]),
     ]:
         tab.keyboard.press(key)
-        assert shown_title(tab) == [title]
-    assert tab.locator("#slide-status").inner_text().startswith("Slide 1 of")
-    tab.keyboard.press("Escape")
-    assert shown_title(tab) == titles
-    assert tab.locator(".later").count() == 0
-    tab.get_by_role("button", name="Present").click()
-    assert len(shown_title(tab)) == 1
-    tab.get_by_role("button", name="End").click()
-    assert shown_title(tab) == titles
+        assert shown_title(tab) == title
+    assert tab.locator("h2:visible").count() == 1
+    assert tab.wrong == []
+
+
+def test_each_slide_has_an_address(browser, site):
+    tab = open_tab(browser, site, SITE_PAGE)
+    for heading in tab.locator(f"{SLIDES} > h2").all()[::8]:
+        title = heading.text_content().removesuffix("#")
+        name = heading.locator("..").get_attribute("id")
+        slide = open_tab(browser, site, f"{SITE_PAGE}#/{name}")
+        assert shown_title(slide) == title
+        slide.keyboard.press("Shift+ArrowLeft")
+        slide.wait_for_url("**#/sampled-metrics-exactly**")
+        slide.close()
+    tab.close()
+
+
+def test_the_presentation_begins_and_ends_on_the_page(browser, site):
+    tab = open_tab(browser, site, SITE_PAGE)
+    everything = tab.locator("h2:visible").count()
+    present(tab)
+    tab.get_by_role("link", name="End").click()
+    tab.locator(".bd-sidebar-primary").wait_for()
+    assert tab.locator("h2:visible").count() == everything
+    present(tab)
+    tab.go_back()
+    tab.locator(".bd-sidebar-primary").wait_for()
     assert tab.wrong == []
     tab.close()
 
 
-def test_the_speakers_notes_follow_the_slides(browser, site):
-    tab = open_tab(browser, site, SITE_PAGE)
-    titles = shown_title(tab)
-    assert tab.locator("article > section > section > .speaker").count() == len(titles)
-    tab.locator("#present").click()
-    with tab.expect_popup() as opened:
-        tab.keyboard.press("N")  # as with Caps Lock
-    notes = opened.value
-    for title, following in (titles[:2], [titles[-1], "the end"]):
-        assert title in notes.inner_text("h1")
-        assert following in notes.inner_text("body")
-        assert len(notes.inner_text("body")) > len(title) + 60
-        notes.keyboard.press("End")  # the keys work in both windows
-    tab.close()
-
-
-def test_keys_of_the_search_turn_no_slide(browser, site):
-    tab = open_tab(browser, site, SITE_PAGE)
-    tab.locator("#present").click()
+def test_escape_shows_many_slides_at_once(deck):
+    tab = deck()
+    present(tab)
+    tab.keyboard.press("Escape")
+    assert tab.locator("h2:visible").count() > 2
     tab.keyboard.press("ArrowRight")
-    before = place(tab)
-    tab.keyboard.press("Control+k")
-    field = tab.locator("input[type=search]:visible")
-    field.press_sequentially("a n b")
-    for key in ("Home", "ArrowRight", "End"):
+    tab.keyboard.press("Escape")
+    assert shown_title(tab) == titles_of(tab)[1]
+    assert tab.locator("h2:visible").count() == 1
+
+
+def test_the_speakers_notes_follow_the_slides(deck):
+    tab = deck()
+    present(tab)
+    assert tab.locator(".slides > section > aside.notes").count() == len(titles_of(tab))
+    with tab.expect_popup() as opened:
+        tab.keyboard.press("s")
+    said = opened.value.locator(".speaker-controls-notes .value")
+    for key in ("Home", "End"):
         tab.keyboard.press(key)
-    assert (field.input_value(), place(tab)) == ("a n b", before)
-    assert len(tab.context.pages) == 1, "no notes"
-    tab.close()
+        note = tab.locator(f"{SHOWN} .notes p").last.text_content()
+        said.get_by_text(" ".join(note.split())).wait_for()
 
 
-def place(tab):
-    """Say where the presentation is: the slide, and how many of its parts are hidden."""
-    return tab.locator("#slide-status").inner_text(), tab.locator(".shown .later").count()
+def test_an_explorer_plays_in_its_slide_and_keeps_its_keys(deck):
+    tab = deck()
+    present(tab)
+    titles = titles_of(tab)
+    tab.evaluate("title => Reveal.slide(title)", titles.index("See the draw"))
+    explorer = tab.locator(f"{SHOWN} .explorer")
+    explorer.get_by_role("button", name="A hundred times").click()
+    explorer.get_by_text("of 100", exact=False).first.wait_for()
+    tab.keyboard.press(" ")  # once more, as on any button
+    slider = explorer.get_by_role("slider", name="user, slider")
+    user = explorer.locator("select[name=user]")
+    before = user.input_value()
+    slider.focus()
+    tab.keyboard.press("ArrowRight")
+    assert user.input_value() != before
+    explorer.locator("[name=seed]").fill("7")
+    assert explorer.locator("[name=draws]").input_value() == "200"
+    assert shown_title(tab) == "See the draw"
+    assert "#/" in tab.url
+    tab.keyboard.press("Escape")  # out of the field
+    tab.keyboard.press("ArrowRight")
+    assert shown_title(tab) == titles[titles.index("See the draw") + 1]
+    assert tab.wrong == []
 
 
-def test_a_tap_anywhere_turns_the_slides(browser, site):
-    size = {"width": 390, "height": 844}
-    tab = browser.new_page(viewport=size, has_touch=True, is_mobile=True)
-    tab.goto(f"{site}{SITE_PAGE}", wait_until="load")
-    tab.locator("#present").tap()
-    began = place(tab)
-    for y in (100, 400, 780):
-        before = place(tab)
-        tab.touchscreen.tap(300, y)
-        tab.wait_for_timeout(50)
-        assert place(tab) != before, y
-    for _ in range(3):
-        tab.touchscreen.tap(60, 600)
-        tab.wait_for_timeout(50)
-    assert place(tab) == began
-    tab.close()
+@pytest.mark.parametrize("size", [(390, 844), (640, 400)])
+def test_on_a_small_screen_all_of_a_slide_can_be_reached(deck, size):
+    tab = deck()
+    tab.set_viewport_size({"width": size[0], "height": size[1]})
+    present(tab)
+    out_of_reach = """width => {
+        const slide = document.querySelector(".slides > .present");
+        slide.scrollTop = slide.scrollHeight;
+        const last = [...slide.children].findLast((e) => e.getClientRects().length);
+        const isFree = (e) => e === slide
+            || !/auto|scroll/.test(getComputedStyle(e).overflowX) && isFree(e.parentElement);
+        return [last.getBoundingClientRect().bottom > innerHeight + 1,
+            [...slide.querySelectorAll("*:not(mjx-container *)")]
+                .filter((e) => e.getClientRects().length && isFree(e.parentElement))
+                .filter((e) => e.getBoundingClientRect().right > width + 1)
+                .map((e) => e.outerHTML.slice(0, 200))];
+    }"""
+    for number, title in enumerate(titles_of(tab)):
+        tab.evaluate("number => Reveal.slide(number, 0, 99)", number)
+        assert tab.evaluate(out_of_reach, size[0]) == [False, []], title
 
 
-def test_marking_a_word_turns_no_slide(browser, site):
-    tab = open_tab(browser, site, SITE_PAGE)
-    tab.locator("#present").click()
-    tab.keyboard.press("PageDown")
-    began = place(tab)
-    tab.locator(".shown h2").dblclick(position={"x": 40, "y": 15})
-    assert tab.evaluate("String(getSelection())").strip()
-    tab.wait_for_timeout(500)
-    assert place(tab) == began
-    tab.mouse.click(1200, 600)
-    turned = "hidden => document.querySelectorAll('.shown .later').length !== hidden"
-    tab.wait_for_function(turned, arg=began[1])
+def test_a_finger_turns_the_slides(browser, site):
+    tab = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    tab.goto(f"{site}{SITE_PAGE}#/", wait_until="load")
+    first = shown_title(tab)
+    tab.get_by_role("button", name="next slide").tap()
+    assert shown_title(tab) != first
+    tab.get_by_role("button", name="previous slide").tap()
+    assert shown_title(tab) == first
     tab.close()
 
 
@@ -167,49 +211,44 @@ def test_marking_a_word_turns_no_slide(browser, site):
 def test_every_slide_fits_its_screen(deck, size):
     tab = deck()
     tab.set_viewport_size({"width": size[0], "height": size[1]})
-    tab.locator("#present").click()
-    beyond = """([width, height]) => [...document.querySelectorAll(".shown, .shown *")]
+    present(tab)
+    beyond = """([width, height]) => [...document.querySelectorAll(".slides > .present *")]
         .filter(e => e.getClientRects().length && !e.closest("mjx-assistive-mml"))
         .filter(e => { const box = e.getBoundingClientRect();
                        const scrolls = e.matches("pre, .output, div.math")
                            && e.scrollWidth > e.clientWidth + 1;
                        return scrolls || box.right > width + 1 || box.bottom > height + 1; })
         .map(e => e.outerHTML.slice(0, 200))"""
-    letters = "parseFloat(getComputedStyle(document.querySelector('.shown')).fontSize)"
-    n_slides = tab.locator("article > section > section").count()
-    for number in range(n_slides):
-        assert f"Slide {number + 1} of" in tab.locator("#slide-status").inner_text()
-        while tab.locator(".shown .later").count():
-            tab.keyboard.press("ArrowRight")
+    small = """Math.min(...[...document.querySelectorAll(
+            ".slides > .present :is(p, li, td, th, pre, figure, label)")]
+        .filter(e => e.getClientRects().length)
+        .map(e => parseFloat(getComputedStyle(e).fontSize)))"""
+    for number, title in enumerate(titles_of(tab)):
+        tab.evaluate("number => Reveal.slide(number, 0, 99)", number)
+        assert shown_title(tab) == title
         assert tab.evaluate(beyond, size) == []
-        assert tab.evaluate(letters) >= 12, shown_title(tab)
-        tab.keyboard.press("ArrowRight")
-    tab.close()
+        assert tab.evaluate(small) >= 12, title
 
 
 def test_printed_each_slide_is_one_page_in_landscape(deck):
     tab = deck()
-    pdf = tab.pdf(prefer_css_page_size=True)
-    assert len(re.findall(rb"/Type /Page\b", pdf)) == tab.locator(SLIDES).count()
-    tab.locator("#present").click()
-    presented = tab.pdf(prefer_css_page_size=True)
-    assert len(re.findall(rb"/Type /Page\b", presented)) == tab.locator(SLIDES).count()
-    tab.keyboard.press("Escape")
+    n_slides = len(titles_of(tab))
+    tab.emulate_media(color_scheme="dark")
+    address = tab.url.partition("#")[0]
+    tab.goto(f"{address}?print-pdf#/", wait_until="load")
+    tab.wait_for_function("n => document.querySelectorAll('.pdf-page').length === n", arg=n_slides)
+    pdf = tab.pdf(prefer_css_page_size=True, print_background=True)
     boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
-    assert boxes
+    assert len(boxes) == n_slides
     assert all(float(width) > float(height) for width, height in boxes)
     tab.emulate_media(media="print")
-    inner = {"width": round(273 / 25.4 * 96), "height": round(186 / 25.4 * 96)}  # A4, less margins
-    tab.set_viewport_size(inner)
-    cut = """(width) => [...document.querySelectorAll("article > section > section *")]
-        .filter(e => e.getClientRects().length && !e.closest("mjx-container"))
-        .filter(e => e.getBoundingClientRect().right > width + 1
+    cut = """pages => pages.flatMap(page => [...page.querySelectorAll("section *")]
+        .filter(e => e.getClientRects().length && !e.closest("mjx-container, .explorer"))
+        .filter(e => e.getBoundingClientRect().bottom > page.getBoundingClientRect().bottom + 1
             || e.matches("pre, div.math") && e.scrollWidth > e.clientWidth + 1)
-        .map(e => e.outerHTML.slice(0, 200))"""
-    assert tab.evaluate(cut, inner["width"]) == []
-    heights = "slides => slides.map(slide => slide.getBoundingClientRect().height)"
-    assert max(tab.locator(SLIDES).evaluate_all(heights)) <= inner["height"]
-    for unseen in (".speaker", "figcaption", "button"):
+        .map(e => e.outerHTML.slice(0, 200)))"""
+    assert tab.locator(".pdf-page").evaluate_all(cut) == []
+    for unseen in (".notes", "figcaption", "button", ".leave"):
         assert not any(part.is_visible() for part in tab.locator(unseen).all())
 
 
@@ -218,22 +257,29 @@ def test_the_teachers_slides_are_those_of_the_page(html, unpacked, opened):
     tab = opened()
     assert tab.wrong == []
     ours = [heading.get_text().removesuffix("#") for heading in page.select("section section > h2")]
-    assert shown_title(tab) == ours
-    assert tab.locator(f"{SLIDES} > .speaker").count() == len(ours)
-    for kind, least in (("table", 3), ("figure img", 10), ("div.math", 8), ("pre", 3)):
+    assert titles_of(tab) == ours
+    assert tab.locator(".slides > section > .notes").count() == len(ours)
+    kinds = [
+        ("table:not(.explorer *)", 3),
+        ("img", 10),
+        (".explorer", 3),
+        ("pre:not(.explorer *)", 3),
+    ]
+    for kind, least in kinds:
         count = tab.locator(f"article {kind}").count()
         assert count == len(page.select(kind)) >= least, kind
+    formulas = tab.locator("mjx-container[display=true]").count()
+    assert formulas == len(page.select("div.math")) >= 8
     assert tab.locator("article img").evaluate_all("all => all.every(i => i.naturalWidth > 300)")
-    assert tab.locator(".math, article p").filter(has_text="\\").count() == 0, "a formula in TeX"
+    assert tab.locator("article :is(p, li, td)").filter(has_text="\\").count() == 0, "in TeX"
     alts = tab.locator("article img").evaluate_all("all => all.map(image => image.alt)")
     assert all(len(alt) > 40 for alt in alts)
     cells = [cell.get_text().strip() for cell in page.select("td, th") if not cell.select(".math")]
-    texts = tab.locator("td, th").all_inner_texts()
+    texts = tab.locator("td, th").all_text_contents()
     assert set(cells) <= {text.strip() for text in texts}
-    for note in page.select(".speaker p:not(.admonition-title)"):
-        if not note.select(".math"):
-            text = " ".join(note.get_text().split())
-            assert text in " ".join(tab.locator(".speaker").all_inner_texts()).replace("\n", " ")
+    said = " ".join(" ".join(tab.locator(".notes").all_text_contents()).split())
+    for note in page.select(".notes p:not(.topic-title)"):
+        assert note.select(".math") or " ".join(note.get_text().split()) in said
 
 
 CHANGE = """## A slide of my own
@@ -263,18 +309,36 @@ def test_a_teacher_changes_the_slides_in_a_text_editor(unpacked, opened):
     changed = text[:start] + CHANGE.replace("\\\\", "\\") + "\n" + text[end:]
     path.write_text(changed.replace("\n", "\r\n"), "utf-8", newline="")  # as on Windows
     tab = opened()
-    titles = shown_title(tab)
+    titles = titles_of(tab)
     assert "A slide of my own" in titles
     assert not any(title.startswith("A ranking") for title in titles)
-    slide = tab.locator(SLIDES).nth(titles.index("A slide of my own"))
-    assert slide.locator("em").inner_text() == "emphasis"
-    assert slide.locator("strong").inner_text() == "weight"
-    assert slide.locator("code").inner_text() == "code < 1"
+    slide = tab.locator(".slides > section").nth(titles.index("A slide of my own"))
+    for part, text in [
+        ("em", "emphasis"),
+        ("strong", "weight"),
+        ("code", "code < 1"),
+        ("tbody td:last-child", "2 | 3"),
+        (".notes", "Wait."),
+    ]:
+        assert slide.locator(part).text_content().strip() == text
     assert slide.locator("li").count() == 2
-    assert slide.locator("td").nth(1).inner_text() == "2 | 3"
     assert slide.locator("mjx-container").count() == 3
-    assert slide.locator(".speaker").inner_text() == "Wait."
     assert tab.wrong == []
+
+
+def test_without_the_script_the_page_shows_all_slides(browser, site):
+    tab = browser.new_context(java_script_enabled=False).new_page()
+    tab.goto(f"{site}{SITE_PAGE}#/")
+    assert all(heading.is_visible() for heading in tab.locator(f"{SLIDES} > h2").all())
+    assert tab.locator(f"{SLIDES} img").first.is_visible()
+    tab.context.close()
+
+
+def test_no_other_page_loads_what_turns_the_slides(html):
+    loading = [
+        path.stem for path in html.glob("book/*.html") if "reveal/" in path.read_text("utf-8")
+    ]
+    assert loading == ["slides"]
 
 
 def test_without_the_script_the_file_is_its_text(browser, unpacked):
