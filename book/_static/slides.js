@@ -23,7 +23,7 @@ function present() {
   const article = document.querySelector("article"), slides = document.createElement("div");
   slides.className = "slides";
   slides.append(...article.querySelectorAll("section > section"));
-  for (const explorer of slides.querySelectorAll(".explorer")) explorer.dataset.preventSwipe = "";
+  for (const part of slides.querySelectorAll(".explorer, pre, table")) part.dataset.preventSwipe = "";
   article.replaceChildren(slides, ...article.querySelectorAll(".leave"));
   article.classList.add("reveal");
   document.body.append(article);
