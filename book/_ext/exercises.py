@@ -79,7 +79,7 @@ def add_files(app, pagename, templatename, context, doctree):
     """Load scripts and style where there is something to answer."""
     if any(word in context.get("body", "") for word in ("answer-box", "exercise-list")):
         app.add_css_file("exercises.css")
-        for script in ("answers.js", "kept.js", "exercises.js"):
+        for script in ("answers.js", "exercises.js"):
             app.add_js_file(script, loading_method="defer")
     if "/part-" in pagename:  # which has a list, so the others, too
         app.add_js_file("quiz.js", loading_method="defer")

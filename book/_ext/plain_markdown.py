@@ -47,7 +47,7 @@ class PlainMarkdown:
             return f"$$\n{body}{tag}\n$$\n"
         if kind == "exercise-start":
             return f"#### {self.numbered(label)}\n\n"
-        if kind in ("exercise-end", "solution-end"):
+        if kind in ("exercise-end", "solution-end", "raw"):
             return ""
         if kind == "solution-start":
             return "**Solution.** "

@@ -6,6 +6,8 @@ const { kept } = globalThis;
 const isSolved = (answer, entries) =>
   Array.isArray(entries) && judge(answer, entries.map(String)).every(Boolean)
     && entries.length === answer.accepted.length;
+const isDone = ({ dataset: { answer, exercise } }) =>
+  isSolved(JSON.parse(answer), kept.all()[exercise]);
 
 // --- the fields of an exercise
 
@@ -58,6 +60,7 @@ function fill(box) {
     const now = entries();
     // A right answer stays, whatever is tried after it.
     if (isSolved(answer, now) || !isSolved(answer, kept.all()[name])) kept.put({ [name]: now });
+    noteIfSolved();
   });
   fields.forEach(([field, verdict]) => field.addEventListener("input", () => {
     showVerdict(verdict, null);
@@ -74,19 +77,24 @@ function fill(box) {
   box.previousElementSibling?.querySelector(".cell_output")?.classList.add("answered-below");
 }
 
+const boxes = [...document.querySelectorAll(".answer-box")];
+function noteIfSolved() {
+  if (boxes.length && boxes.every(isDone)) kept.put({ [kept.pageOf(location)]: "solved" });
+}
+
 // --- the exercises of a part
 
 function summarize(list) {
   const links = [...list.querySelectorAll("a")];
-  const names = [...links.map(({ dataset }) => dataset.exercise), list.dataset.quiz];
+  const names = [list.dataset.quiz, ...links.map(kept.pageOf),
+    ...links.map(({ dataset }) => dataset.exercise)];
   const marks = links.map((link) => make("span", { className: "right" }));
   links.forEach((link, i) => link.after(marks[i]));
   const status = make("p", { role: "status" });
   const forget = make("button", { type: "button", textContent: "Forget my answers" });
   function update() {
     const all = kept.all();
-    const solved = links.map(({ dataset: { exercise, answer } }) =>
-      isSolved(JSON.parse(answer), all[exercise]));
+    const solved = links.map(isDone);
     marks.forEach((mark, i) => { mark.textContent = solved[i] ? " ✓ solved" : ""; });
     status.textContent = `You have solved ${solved.filter(Boolean).length} of ${links.length} `
       + "exercises of this part. Your answers are kept in this browser and nowhere else.";
@@ -101,6 +109,7 @@ function summarize(list) {
   update();
 }
 
-document.querySelectorAll(".answer-box").forEach(fill);
+boxes.forEach(fill);
+noteIfSolved();
 document.querySelectorAll(".exercise-list").forEach(summarize);
 })();

@@ -11,10 +11,10 @@
   sessionStorage.removeItem("sidebar-scroll-top");
 
   // Nothing moves under a reader's eyes: the text shows once its font is there, its explorers are
-  // drawn and the formulas on the screen are set, but not later than after two seconds.
+  // drawn and the formulas on the screen are set, but not later than 2.5 seconds after the click.
   page.classList.add("arranging");
   const show = () => page.classList.remove("arranging");
-  setTimeout(show, 2000);
+  setTimeout(show, 2500 - performance.now());
   const read = new Promise((resolve) => addEventListener("DOMContentLoaded", resolve));
   const fonts = read.then(() => Promise.allSettled(["1em", "italic 1em", "600 1em"].map(
     (face) => document.fonts.load(`${face} "Source Sans Pro"`))));

@@ -2,7 +2,7 @@
 (() => {
 "use strict";
 const { kept } = globalThis;
-const quiz = location.pathname.split("/").at(-1).replace(".html", "").replace("part-", "quiz-");
+const quiz = kept.pageOf(location).replace("part-", "quiz-");
 const questions = [...document.querySelectorAll("#quiz > section")]
   .map((section) => [...section.querySelectorAll("details")])
   .filter((answers) => answers.length);

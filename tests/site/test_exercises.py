@@ -250,6 +250,31 @@ def test_answers_are_kept_and_counted_and_forgotten(visit):
     assert box(tab, "ex-elsewhere-limit").get_by_label("rank").input_value() == ""
 
 
+def test_the_sidebar_marks_what_is_solved_until_it_is_forgotten(visit):
+    done = ".bd-links a.done"
+    tab = visit("top-heavy")
+    for exercise, texts in ANSWERS["top-heavy"].items():
+        assert tab.locator(done).count() == 0
+        fields = box(tab, exercise).locator("input, select")
+        for place, text in enumerate(texts):
+            enter(fields.nth(place), text)
+        box(tab, exercise).get_by_role("button").click()
+    assert tab.locator(done).evaluate_all("all => all.map(a => a.pathname)") == [
+        "/book/top-heavy.html"
+    ]
+    tab = visit("part-metrics")
+    (page,) = tab.locator(done).all()
+    assert page.get_attribute("href") == "top-heavy.html"
+    for question in tab.locator("#quiz > section").all():
+        assert tab.locator(done).count() == 1
+        question.locator("summary").first.click()
+        question.locator(".verdict:not(:empty)").wait_for()
+    assert tab.locator(done).count() == 2
+    tab.get_by_role("button", name="Forget").click()
+    assert tab.locator(done).count() == 0
+    assert visit("top-heavy").locator(done).count() == 0
+
+
 def test_a_browser_that_keeps_nothing_checks_all_the_same(visit):
     tab = visit("elsewhere", locale="en-US")  # in a profile of its own
     tab.add_init_script("""for (const name of ["getItem", "setItem"]) {

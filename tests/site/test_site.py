@@ -181,6 +181,21 @@ def test_pages_are_light(tab, html):
     assert sum(map(packed, files)) < (300_000 if is_first else 2_000_000)
 
 
+@every_page
+def test_little_keeps_the_text_waiting(page, html):
+    """Style sheets and scripts before the text, and fonts. On slow 4G, 200 KB take a second."""
+    path = html / f"{page}.html"
+    head = soup(path).find("head")
+    awaited = head.select("[rel=stylesheet], script[src]:not([defer], [async])")
+    sizes = [
+        sum(packed(path.parent / (tag.get("href") or tag["src"]).partition("?")[0]) for tag in tags)
+        for tags in (awaited, head.select("[rel=preload]"))
+    ]
+    assert 0 < sizes[0] < 100_000
+    assert 0 < sizes[1] < 130_000
+    assert not head.select("script[src*=mathjax]:not([async])")  # nor do explorers wait for it
+
+
 def test_formulas_are_typeset(tab):
     untypeset = """elements => elements.filter(e => !e.querySelector("mjx-container"))
                                        .map(e => e.textContent)"""
