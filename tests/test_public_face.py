@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -85,6 +86,39 @@ def test_every_public_name_is_documented_with_its_parameters(name):
 def test_every_public_method_is_documented(name):
     for method, given in members(getattr(sampled_metrics, name)).items():
         assert given.__doc__, f"{name}.{method}"
+
+
+def test_type_checkers_know_the_doors_as_they_are():
+    """What `Ranks` declares for them is what the rooms above give it."""
+    tree = ast.parse((ROOT / "src" / "sampled_metrics" / "ranks.py").read_text("utf-8"))
+    doors = {
+        node.name: node
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in branch.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert len(doors) == 7
+    for name, node in doors.items():
+        given = [
+            (p.name, p.kind.name, None if p.default is p.empty else repr(p.default))
+            for p in inspect.signature(getattr(Ranks, name)).parameters.values()
+        ]
+        args = node.args
+        defaults = [None] * (len(args.args) - len(args.defaults)) + [*args.defaults]
+        declared = [
+            *(
+                (a.arg, "POSITIONAL_OR_KEYWORD", d)
+                for a, d in zip(args.args, defaults, strict=True)
+            ),
+            *(
+                (a.arg, "KEYWORD_ONLY", d)
+                for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+            ),
+        ]
+        said = [(n, k, None if d is None else ast.unparse(d)) for n, k, d in declared]
+        assert said[0][0] in (given[0][0], "self"), name
+        assert said[1:] == given[1:], name
 
 
 def test_examples_are_everywhere_where_a_user_begins():

@@ -59,7 +59,6 @@ from sampled_metrics.scoring import Recommender
 
 RANKS = [212, 2, 743, 534, 154]
 DRAW = Draw(n_samples=9, n_items=1200)
-SPLIT = Split.from_pairs([0], [0], [0], [1])
 
 
 @dataclass(frozen=True)
@@ -235,8 +234,8 @@ WRONG: list[Callable[[], object]] = [
     lambda: MappedCutoff("gamma"),  # type: ignore[arg-type]
     lambda: BiasVariance(gamma="small"),  # type: ignore[arg-type]
     lambda: Ranks.from_recommendations([[1]], [[1]], absent="drop"),  # type: ignore[arg-type]
-    lambda: Ranks.from_scores({"ann": [3]}, {"ann": [3]}),  # type: ignore[dict-item]
-    lambda: Ranks.read([1, 2]),  # type: ignore[arg-type]
+    lambda: Ranks.from_scores({"ann": [3]}, {"ann": [3]}),
+    lambda: Ranks.read([1, 2]),
     lambda: BiasVariance(0.1).fit(Recall, DRAW),  # type: ignore[arg-type]
     lambda: BiasVariance(0.1).fit(Recall(k=10), 100),  # type: ignore[arg-type]
     lambda: Draw(99, n_items=10_000, replacement="no"),  # type: ignore[arg-type]
@@ -246,8 +245,8 @@ WRONG: list[Callable[[], object]] = [
     lambda: Ranks([1], 0, 5).break_ties("first").best,  # type: ignore[arg-type]
     lambda: Ranks([1], 0, 5).break_ties("average"),  # type: ignore[arg-type]
     lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
-    lambda: Ranks.from_model(np.ones((2, 4)), None),  # type: ignore[arg-type]
-    lambda: Ranks.from_model(np.ones((1, 2)), SPLIT, exclude=3),  # type: ignore[arg-type]
+    lambda: Ranks.from_model(np.ones((2, 4)), None),
+    lambda: Ranks.from_model(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),
     lambda: Split.from_pairs([0], [0], [0], [1], repeated="last"),  # type: ignore[arg-type]
     lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
     lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]

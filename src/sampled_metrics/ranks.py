@@ -7,7 +7,7 @@ relevant item for each instance, is accepted wherever a `Ranks` is, and becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -43,10 +43,6 @@ from sampled_metrics._arguments import (
     same_index,
     shown,
 )
-
-if TYPE_CHECKING:
-    from sampled_metrics.io import rank_tables, recommendations, scores, trec
-    from sampled_metrics.scoring import scoring
 
 __all__ = ["Ranks"]
 
@@ -160,14 +156,89 @@ class Ranks:
 
     n_scores: ClassVar[int | None] = None  # no field: what is made from these ranks has none
 
-    if TYPE_CHECKING:  # the rooms above give it these doors, which make ranks and keep them
-        from_scores = staticmethod(scores.from_scores)
-        from_recommendations = staticmethod(recommendations.from_recommendations)
-        from_run = staticmethod(trec.from_run)
-        from_model = staticmethod(scoring.from_model)
-        read = staticmethod(rank_tables.read_ranks)
-        to_frame = rank_tables.to_frame
-        write = rank_tables.write
+    if TYPE_CHECKING:  # what the rooms above add, which say more of it
+
+        @staticmethod
+        def from_scores(
+            scores: Any,
+            relevant: Any = None,
+            *,
+            exclude: Any = None,
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
+            catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
+            user: str = "user",
+            item: str = "item",
+            score: str = "score",
+            relevance: str = "relevance",
+        ) -> Ranks:
+            """Rank each relevant item among all candidates of its user, by their scores."""
+
+        @staticmethod
+        def from_recommendations(
+            predictions: Any,
+            labels: Any,
+            *,
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
+            catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
+            user: str = "user",
+            item: str = "item",
+            rank: str = "rank",
+            score: str = "score",
+            relevance: str = "relevance",
+        ) -> Ranks:
+            """Find the relevant items in lists of recommended items."""
+
+        @staticmethod
+        def from_run(
+            run: Any,
+            qrels: Any,
+            *,
+            absent: Literal["refuse", "missed", "left out"] = "refuse",
+            catalog: Any = None,
+            weights: Any = None,
+            min_relevance: float | None = None,
+        ) -> Ranks:
+            """Find the relevant documents in a run of trec_eval's form."""
+
+        @staticmethod
+        def from_model(
+            model: Any,
+            split: Any,
+            *,
+            exclude: Any = None,
+            candidates: Any = None,
+            up_to: int | None = None,
+            block_size: int | None = None,
+            progress: bool = True,
+        ) -> Ranks:
+            """Rank each held-out item among all items except the user's training items."""
+
+        @staticmethod
+        def read(
+            table: Any,
+            *,
+            recommender: str | None = "recommender",
+            user: str = "user",
+            rank: str = "rank",
+            n_tied: str = "n_tied",
+            n_items: Any = "n_items",
+            catalog: Any = "catalog",
+            relevance: str = "relevance",
+            n_predicted: str = "n_predicted",
+            min_relevance: float | None = None,
+            ignore: Sequence[str] = (),
+        ) -> dict[str, Ranks]:
+            """Read the ranks of each recommender from a table with a row for each item."""
+
+        def to_frame(self, recommender: str = "ranks") -> Any:
+            """Return these ranks as a table with a row for each relevant item."""
+
+        def write(self, path: Any, recommender: str = "ranks") -> None:
+            """Write that table to a .parquet or .csv file."""
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ def check(got, predictions, labels, graded):
         assert got.ideal_gains is None
 
 
-FORMS: dict[str, Any] = {
+FORMS = {
     "lists": lambda rows: [list(row) for row in rows],
     "tuples": lambda rows: tuple(tuple(row) for row in rows),
     "arrays": lambda rows: [np.array(list(row), dtype=np.int64) for row in rows],

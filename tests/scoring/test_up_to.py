@@ -458,7 +458,7 @@ def test_every_user_of_a_real_data_set(category):
     lengths = np.linalg.norm(model.item_factors, axis=1, keepdims=True)
     for items in (model.item_factors, model.item_factors / np.maximum(lengths, 1e-9)):
         vectors = InnerProduct(model.user_factors.astype(np.float32), items.astype(np.float32))
-        wanted = Ranks.from_model(vectors.scores, split, up_to=100)
+        wanted = Ranks.from_model(lambda users, m=vectors: m.scores(users), split, up_to=100)
         assert_same(Ranks.from_model(vectors, split, up_to=100), wanted)
         ten = Ranks.from_model(vectors, split, up_to=10)
         assert ten.best.tolist() == wanted.best[wanted.best <= 10].tolist()

@@ -36,9 +36,12 @@ __all__ = [
 ]
 
 # Ranks know nothing of this room: it gives them their doors.
-Ranks.from_scores = staticmethod(from_scores)
-Ranks.from_recommendations = staticmethod(from_recommendations)
-Ranks.from_run = staticmethod(from_run)
-Ranks.read = staticmethod(read_ranks)
-Ranks.to_frame = to_frame
-Ranks.write = write
+for name, door in {
+    "from_scores": staticmethod(from_scores),
+    "from_recommendations": staticmethod(from_recommendations),
+    "from_run": staticmethod(from_run),
+    "read": staticmethod(read_ranks),
+    "to_frame": to_frame,
+    "write": write,
+}.items():
+    setattr(Ranks, name, door)

@@ -17,4 +17,4 @@ __all__ = [
     "read_split",
 ]
 
-Ranks.from_model = staticmethod(from_model)
+Ranks.from_model = staticmethod(from_model)  # type: ignore[method-assign]
