@@ -59,6 +59,7 @@ from sampled_metrics.scoring import Recommender
 
 RANKS = [212, 2, 743, 534, 154]
 DRAW = Draw(n_samples=9, n_items=1200)
+SPLIT = Split.from_pairs([0], [0], [0], [1])
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: Ranks([1], 0, 5).break_ties("average"),  # type: ignore[arg-type]
     lambda: ItemKNN(row_norm="l1"),  # type: ignore[arg-type]
     lambda: Ranks.from_model(np.ones((2, 4)), None),
-    lambda: Ranks.from_model(np.ones((1, 2)), Split.from_pairs([], [], [0], [1]), exclude=3),
+    lambda: Ranks.from_model(np.ones((1, 2)), SPLIT, exclude=3),
     lambda: Split.from_pairs([0], [0], [0], [1], repeated="last"),  # type: ignore[arg-type]
     lambda: load_movielens_1m("movielens"),  # type: ignore[arg-type]
     lambda: dominates(RANKS, RANKS, scale="log"),  # type: ignore[arg-type]
