@@ -102,8 +102,11 @@ def cells_that_run(app, pagename, doctree):
 
     A page whose code is all folded has pictures, not cells; the landing page is short of room.
     """
-    inputs = (node for node in doctree.findall(nodes.container) if "cell_input" in node["classes"])
-    shown = [node.parent["classes"] for node in inputs if "cell" in node.parent["classes"]]
+
+    def parts(node, kind):
+        return (part for part in node.findall(nodes.container) if kind in part["classes"])
+
+    shown = [cell["classes"] for cell in parts(doctree, "cell") if any(parts(cell, "cell_input"))]
     if all("tag_hide-input" in cell for cell in shown) or pagename == app.config.root_doc:
         return []
     runs = sum("tag_in-page" in cell for cell in shown)
